@@ -1,0 +1,120 @@
+"""The one seam to language models: a request goes in, a reply comes out or a `ModelError` is raised.
+
+No provider's type crosses this line. A model makes one attempt a call: retries, fallbacks and budgets belong to the
+caller, who sees every attempt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from orchestrator.hall.terms import Role
+
+Step = Literal["turn", "checklist", "apply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    speaker: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A committed turn, as a task refers to it."""
+
+    number: int  # T1 is the first turn
+    round: int
+    role: Role
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A piece of evidence, as a task refers to it."""
+
+    id: str  # E1, E2, …
+    path: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a seat is asked, as data; the messages say the same in prose.
+
+    For models that are no language model (the rehearsal) and for telemetry. `questions` are the agent's own,
+    `section` the heading only this agent's answers have.
+    """
+
+    step: Step
+    role: Role
+    agent: str
+    lens: str | None
+    round: int
+    rounds: int
+    last: bool  # the debate's last turn, whose text becomes the synthesis
+    topic: str
+    questions: tuple[str, ...] = ()
+    section: str = ""
+    said: tuple[Said, ...] = ()
+    evidence: tuple[Source, ...] = ()
+    socratic: bool = False  # this round only asks
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a route's calls go and what they cost, where the models file says so; None leaves it to litellm.
+
+    Prices are in US dollars per token.
+    """
+
+    api_base: str | None = None
+    api_key_env: str | None = None
+    input_cost_per_token: Decimal | None = None
+    cached_cost_per_token: Decimal | None = None
+    output_cost_per_token: Decimal | None = None
+    context_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    model: str
+    messages: tuple[Message, ...]
+    task: Task
+    max_output_tokens: int
+    timeout_s: float
+    temperature: float | None = None
+    endpoint: Endpoint = field(default_factory=Endpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them: `cached` is the part of `input` its prompt cache served.
+
+    `cost_usd` is None when a price is unknown; unknown is never zero.
+    """
+
+    input: int
+    cached: int
+    output: int
+    cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    text: str
+    model: str  # the model that answered, in the provider's words
+    usage: Usage
+
+
+class Model(Protocol):
+    async def complete(self, request: Request) -> Reply:
+        """Makes one attempt.
+
+        Raises:
+            ModelError: the attempt failed; its class says how, `retryable` whether a repeat may help.
+        """
+        ...
