@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, Protocol
 
+from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role
+
+__all__ = ["Endpoint", "Message", "Model", "Reply", "Request", "Said", "Source", "Step", "Task", "Usage"]
 
 Step = Literal["turn", "checklist", "apply"]
 
@@ -18,17 +21,6 @@ Step = Literal["turn", "checklist", "apply"]
 @dataclass(frozen=True, slots=True)
 class Message:
     speaker: Literal["system", "user", "assistant"]
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A committed turn, as a task refers to it."""
-
-    number: int  # T1 is the first turn
-    round: int
-    role: Role
-    agent: str
     text: str
 
 

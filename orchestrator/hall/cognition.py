@@ -1,0 +1,2 @@
+def findings(role, content):
+    return ()

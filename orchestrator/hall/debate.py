@@ -1,0 +1,307 @@
+"""A debate as the fold of its ledger.
+
+`State` is the small part that the rules need, of the same size however long a debate grows; stores keep it beside the
+head so that a turn costs the same at any length, and verify computes it again. `Debate` is what a reader sees,
+`Snapshot` what a seat may see.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+from orchestrator.hall import canonical
+from orchestrator.hall.entries import (
+    Body,
+    Closed,
+    Entry,
+    Extended,
+    FloorGiven,
+    ForceClosed,
+    Note,
+    Opened,
+    Refined,
+    Turn,
+)
+from orchestrator.hall.terms import Mode, Role, Status
+
+
+class Tally(NamedTuple):
+    """A count for each role."""
+
+    wind: int = 0
+    wall: int = 0
+    door: int = 0
+
+    def of(self, role: Role) -> int:
+        return self[_PLACE[role]]
+
+    def plus(self, role: Role) -> Tally:
+        counts = list(self)
+        counts[_PLACE[role]] += 1
+        return Tally(*counts)
+
+
+_PLACE = {role: place for place, role in enumerate(Role)}
+NOBODY = Tally()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the rules need to know of a debate.
+
+    `round` counts from 1 (0: nobody has spoken); `in_round` are the turns of the newest round; `missed` counts, for
+    each role, the finished rounds in which it did not speak. `synthesis_seq` is the entry of the newest synthesis: the
+    last Door turn or refinement, at the end the closing.
+    """
+
+    thread_id: str
+    mode: Mode
+    strict_cognition: bool
+    barrier: bool
+    max_turns: int
+    max_rounds: int
+    opened_at: str
+    updated_at: str
+    seq: int = 0
+    status: Status = Status.ACTIVE
+    round: int = 0
+    spoken: Tally = NOBODY
+    in_round: Tally = NOBODY
+    missed: Tally = NOBODY
+    floor: Role | None = None
+    synthesis_seq: int | None = None
+    refinements: int = 0
+    closing_seq: int | None = None
+
+    def encode(self) -> str:
+        """Returns the state as canonical JSON, the form in which stores keep it."""
+        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        return canonical.encode({name: member for name, member in members.items() if member is not None})
+
+    @classmethod
+    def decode(cls, text: str) -> State:
+        """Returns the state that `encode` wrote."""
+        members = json.loads(text)
+        for name, shape in _STATE_TYPES.items():
+            if name in members:
+                members[name] = shape(members[name])
+        return cls(**members)
+
+    @property
+    def turn_count(self) -> int:
+        return sum(self.spoken)
+
+    @property
+    def round_is_open(self) -> bool:
+        """Somebody has spoken in the newest round, and Door not yet."""
+        return self.round > 0 and self.in_round.door == 0
+
+    def opens_round(self, role: Role) -> bool:
+        """Whether a turn of this role begins a new round: a Wind or Wall after a Door, or the first turn of all."""
+        return self.round == 0 or (role is not Role.DOOR and self.in_round.door > 0)
+
+    def round_of(self, role: Role) -> int:
+        """The round that a turn of this role would belong to."""
+        return self.round + 1 if self.opens_round(role) else self.round
+
+    @property
+    def starved_roles(self) -> tuple[Role, ...]:
+        """Roles that a finished round did without. A closing synthesis is Door's word in the newest round."""
+        match self.status:
+            case Status.ACTIVE:
+                last = self.in_round if self.in_round.door else Tally(1, 1, 1)
+            case Status.FORCE_CLOSED:
+                last = self.in_round
+            case _:
+                last = self.in_round.plus(Role.DOOR)
+        return tuple(role for role in Role if self.missed.of(role) or not last.of(role))
+
+
+def _tally(counts: list[int]) -> Tally:
+    return Tally(*counts)
+
+
+_STATE_TYPES: dict[str, Callable[[Any], Any]] = {
+    "mode": Mode,
+    "status": Status,
+    "floor": Role,
+    "spoken": _tally,
+    "in_round": _tally,
+    "missed": _tally,
+}
+
+
+def advance(state: State | None, entry: Entry) -> State:
+    """Returns the state after `entry`. It does not judge: `rules.check` does, before."""
+    if state is None:
+        body = entry.body
+        assert isinstance(body, Opened), "a ledger begins with its opening"
+        return State(
+            thread_id=entry.thread_id,
+            mode=body.mode,
+            strict_cognition=body.strict_cognition,
+            barrier=body.barrier,
+            max_turns=body.max_turns,
+            max_rounds=body.max_rounds,
+            opened_at=entry.at,
+            updated_at=entry.at,
+        )
+    return replace(_moved(entry.body, state, entry.seq), seq=entry.seq, updated_at=entry.at)
+
+
+@singledispatch
+def _moved(body: Body, state: State, seq: int) -> State:
+    """What an entry of this kind changes beside the sequence number and the time; by default nothing."""
+    return state
+
+
+@_moved.register
+def _(body: FloorGiven, state: State, seq: int) -> State:
+    return replace(state, floor=body.role)
+
+
+@_moved.register
+def _(body: Turn, state: State, seq: int) -> State:
+    opens = state.opens_round(body.role)
+    missed = state.missed
+    if opens and state.round:
+        missed = Tally(*(count + (not spoken) for count, spoken in zip(missed, state.in_round, strict=True)))
+    return replace(
+        state,
+        round=state.round + opens,
+        spoken=state.spoken.plus(body.role),
+        in_round=(NOBODY if opens else state.in_round).plus(body.role),
+        missed=missed,
+        floor=None,
+        synthesis_seq=seq if body.role is Role.DOOR else state.synthesis_seq,
+    )
+
+
+@_moved.register
+def _(body: Refined, state: State, seq: int) -> State:
+    return replace(state, synthesis_seq=seq, refinements=body.number)
+
+
+@_moved.register
+def _(body: Extended, state: State, seq: int) -> State:
+    return replace(state, max_turns=body.max_turns, max_rounds=body.max_rounds)
+
+
+@_moved.register
+def _(body: Closed, state: State, seq: int) -> State:
+    return replace(state, status=body.status, floor=None, synthesis_seq=seq, closing_seq=seq)
+
+
+@_moved.register
+def _(body: ForceClosed, state: State, seq: int) -> State:
+    return replace(state, status=Status.FORCE_CLOSED, floor=None, closing_seq=seq)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry with its hash and what stands beside it: the text and its salt, or what became of them.
+
+    `erased_by` is the sequence number of the tombstone that deleted them, `erased_why` that tombstone's reason (None if
+    that was deleted too).
+    """
+
+    entry: Entry
+    hash: str
+    text: str | None = None
+    salt: str | None = None
+    erased_by: int | None = None
+    erased_why: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The text for a reader: itself, or a mark that it was redacted and why."""
+        if self.text is not None:
+            return self.text
+        return f"[REDACTED: {self.erased_why}]" if self.erased_why else "[REDACTED]"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A committed turn as a seat sees it; T1 has number 1."""
+
+    number: int
+    round: int
+    role: Role
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A frozen view of a debate at one head: all that a seat may see."""
+
+    head: str
+    topic: str
+    turns: tuple[Said, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Debate:
+    """A thread at one head: its state and its lines, all of them or a window (see `omitted_turns`)."""
+
+    state: State
+    head: str
+    lines: tuple[Line, ...]
+    turns: tuple[Line, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "turns", tuple(line for line in self.lines if isinstance(line.entry.body, Turn)))
+
+    @property
+    def opening(self) -> Line:
+        return self.lines[0]
+
+    @property
+    def closing(self) -> Line | None:
+        return self.at(self.state.closing_seq)
+
+    @property
+    def synthesis(self) -> Line | None:
+        """The closing synthesis; None while the debate is open, and when it was closed by force."""
+        line = self.closing
+        return line if line is not None and isinstance(line.entry.body, Closed) else None
+
+    @property
+    def omitted_turns(self) -> int:
+        return self.state.turn_count - len(self.turns)
+
+    def at(self, seq: int | None) -> Line | None:
+        return next((line for line in self.lines if line.entry.seq == seq), None)
+
+    def of(self, *kinds: type[Body]) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if isinstance(line.entry.body, kinds))
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            head=self.head,
+            topic=self.opening.words,
+            turns=tuple(_said(line) for line in self.turns),
+            notes=tuple(line.words for line in self.of(Note)),
+        )
+
+
+def _said(line: Line) -> Said:
+    body = line.entry.body
+    assert isinstance(body, Turn)
+    speaker = body.agent_role or body.model or "unnamed"
+    return Said(body.turn_index + 1, body.round, body.role, speaker, line.words)
+
+
+def fold(lines: Iterable[Line]) -> Debate:
+    """Returns the debate that a whole ledger tells. The lines begin with the opening, in order."""
+    lines = tuple(lines)
+    state: State | None = None
+    for line in lines:
+        state = advance(state, line.entry)
+    assert state is not None, "a ledger has an opening"
+    return Debate(state, lines[-1].hash, lines)

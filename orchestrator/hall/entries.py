@@ -1,0 +1,241 @@
+"""The entries of a ledger: frozen, one class a kind, and their one text form.
+
+An entry is a header (version, thread, sequence number, time, hash of the entry before) and a body. Free text stands
+beside the entry, never in it: the body holds the text's salted digest. A field that is None is left out of the text
+form, so that a field added later leaves older entries as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cache
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+from orchestrator.errors import InvalidInput
+from orchestrator.hall import canonical
+from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRecord:
+    """Who sat where and what it took: tokens as the provider counted them, cost in US dollars as a decimal string."""
+
+    slot: str
+    agent: str
+    asked: str  # the model route the plan names
+    answered: str  # the model that answered
+    lens: str | None = None
+    input: int | None = None
+    cached: int | None = None
+    output: int | None = None
+    cost: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The first entry. `digest` is the topic's; `plan` is the digest of the pinned plan when a runner opens it."""
+
+    kind: ClassVar[str] = "opened"
+    digest: str
+    mode: Mode
+    max_turns: int
+    max_rounds: int
+    strict_cognition: bool
+    barrier: bool
+    plan: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorGiven:
+    """Mediated mode: the next turn is this role's."""
+
+    kind: ClassVar[str] = "floor_given"
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One committed statement of one role."""
+
+    kind: ClassVar[str] = "turn"
+    digest: str
+    turn_index: int  # 0-based
+    round: int  # 1-based
+    role: Role
+    cognition: Cognition
+    agent_role: str | None = None
+    model: str | None = None
+    token_input: int | None = None
+    token_output: int | None = None
+    token_total: int | None = None
+    seat: SeatRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """A seat's word on the synthesis in entry `on`; `rests_on` names the constraints, turns or citations it uses."""
+
+    kind: ClassVar[str] = "vote"
+    digest: str
+    on: int
+    role: Role
+    choice: Choice
+    rests_on: tuple[str, ...] = ()
+    seat: SeatRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refined:
+    """A new synthesis after objections; `answers` are the sequence numbers of the votes it answers."""
+
+    kind: ClassVar[str] = "refined"
+    digest: str
+    number: int  # 1-based
+    answers: tuple[int, ...] = ()
+    seat: SeatRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Words that are no turn. `about` says what for (`remark`, `route_override`, …), `to` whom they are meant for."""
+
+    kind: ClassVar[str] = "note"
+    digest: str
+    about: str
+    by: str
+    to: Role | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extended:
+    """Higher limits; the text says why."""
+
+    kind: ClassVar[str] = "extended"
+    digest: str
+    by: str
+    max_turns: int
+    max_rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstoned:
+    """The text of entry `target` and its salt are deleted; `original` is its digest, the text here says why."""
+
+    kind: ClassVar[str] = "tombstoned"
+    digest: str
+    target: int
+    original: str
+    turn_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The end, with the synthesis as text; `record` is the digest of a decision record, where one was made."""
+
+    kind: ClassVar[str] = "closed"
+    digest: str
+    status: Status
+    record: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForceClosed:
+    """The kill switch was used; the text says why."""
+
+    kind: ClassVar[str] = "force_closed"
+    digest: str
+
+
+Body = Opened | FloorGiven | Turn | Vote | Refined | Note | Extended | Tombstoned | Closed | ForceClosed
+
+BODIES: dict[str, type[Body]] = {body.kind: body for body in get_args(Body)}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    thread_id: str
+    seq: int  # 0 is the opening
+    at: str  # ISO 8601, UTC, microseconds
+    prev: str | None  # the hash of the entry before
+    body: Body
+
+
+def text_of(entry: Entry) -> str:
+    """Returns the canonical JSON of an entry: the bytes that are stored and hashed."""
+    header = {"v": VERSION, "thread_id": entry.thread_id, "seq": entry.seq, "kind": entry.body.kind, "at": entry.at}
+    if entry.prev is not None:
+        header["prev"] = entry.prev
+    return canonical.encode(header | plain(entry.body))
+
+
+def plain(value: Body | SeatRecord) -> dict[str, Any]:
+    """Returns a body's fields as JSON values, those that are None left out."""
+    return {
+        field.name: plain(member) if isinstance(member, SeatRecord) else member
+        for field in fields(value)
+        if (member := getattr(value, field.name)) is not None
+    }
+
+
+def parse(text: str) -> Entry:
+    """Returns the entry whose canonical JSON is `text`.
+
+    Raises:
+        InvalidInput: it is not the canonical form of an entry of this version.
+    """
+    try:
+        members = json.loads(text)
+        version = members.pop("v")
+        header = {name: members.pop(name, None) for name in ("thread_id", "seq", "at", "prev")}
+        body = BODIES[members.pop("kind")]
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise InvalidInput(f"This is no ledger entry ({error!r}).") from error
+    if version != VERSION:
+        raise InvalidInput(f"The entry has version {version!r}; this program reads version {VERSION}.")
+    entry = Entry(**_typed(Entry, header), body=_build(body, members))
+    if text_of(entry) != text:
+        raise InvalidInput("The entry is not in canonical form.")
+    return entry
+
+
+def _build(shape: Any, members: dict[str, Any]) -> Any:
+    try:
+        return shape(**_typed(shape, members))
+    except TypeError as error:
+        raise InvalidInput(f"The entry lacks a field: {error}.") from error
+
+
+def _typed(shape: Any, members: dict[str, Any]) -> dict[str, Any]:
+    hints = _hints(shape)
+    unknown = sorted(members.keys() - hints.keys())
+    if unknown:
+        raise InvalidInput(f"A {shape.__name__} has no field {unknown[0]!r}.")
+    return {name: _convert(hints[name], member, name) for name, member in members.items()}
+
+
+@cache
+def _hints(shape: Any) -> dict[str, Any]:
+    hints = get_type_hints(shape)
+    return {field.name: hints[field.name] for field in fields(shape)}
+
+
+def _convert(hint: Any, value: Any, name: str) -> Any:
+    """Returns a JSON value as the type that the field declares; a bool is no int, a number no text."""
+    if get_origin(hint) in (Union, types.UnionType):
+        if value is None:
+            return None
+        hint = next(option for option in get_args(hint) if option is not type(None))
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(_convert(get_args(hint)[0], member, name) for member in value)
+    if hint is SeatRecord and isinstance(value, dict):
+        return _build(SeatRecord, value)
+    if isinstance(hint, type) and issubclass(hint, StrEnum) and value in tuple(hint):
+        return hint(value)
+    if type(value) is hint:
+        return value
+    raise InvalidInput(f"The field {name!r} cannot be {value!r}.")

@@ -1,0 +1,70 @@
+"""A verified debate as text that stands alone: JSON that can be verified again, OCTAVE that people and agents read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from orchestrator.hall import octave, results
+from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import Turn, text_of
+
+SCHEMA = "debate-hall/debate/v1"
+
+
+def debate_json(debate: Debate) -> dict[str, Any]:
+    """Returns a debate with its whole ledger: each entry's stored bytes, hash, text and salt."""
+    view = results.debate_result(debate, include_transcript=True, include_metadata=True)
+    return {"schema": SCHEMA, **view, "ledger": [_ledger_line(line) for line in debate.lines]}
+
+
+def export_json(debate: Debate) -> str:
+    return json.dumps(debate_json(debate), ensure_ascii=False, indent=2) + "\n"
+
+
+def _ledger_line(line: Line) -> dict[str, Any]:
+    return {
+        "entry": text_of(line.entry),
+        "hash": line.hash,
+        "text": line.text,
+        "salt": line.salt,
+        "erased_by": line.erased_by,
+    }
+
+
+def export_octave(debate: Debate, marks: tuple[str, ...] = ()) -> str:
+    """Returns a debate as OCTAVE text; `marks` such as REHEARSAL stand at its top."""
+    state, synthesis, closing = debate.state, debate.synthesis, debate.closing
+    return octave.emit(
+        octave.Transcript(
+            thread_id=state.thread_id,
+            topic=debate.opening.words,
+            mode=state.mode,
+            status=state.status,
+            head=debate.head,
+            opened_at=state.opened_at,
+            max_turns=state.max_turns,
+            max_rounds=state.max_rounds,
+            turns=tuple(_octave_turn(line) for line in debate.turns),
+            synthesis=synthesis.words if synthesis else None,
+            marks=marks,
+            reason=closing.words if closing and not synthesis else None,
+        )
+    )
+
+
+def _octave_turn(line: Line) -> octave.TranscriptTurn:
+    body = line.entry.body
+    assert isinstance(body, Turn)
+    return octave.TranscriptTurn(
+        index=body.turn_index,
+        round=body.round,
+        role=body.role,
+        cognition=body.cognition,
+        agent_role=body.agent_role,
+        model=body.model,
+        at=line.entry.at,
+        hash=line.hash,
+        content=line.text,
+        redacted_reason=line.erased_why if line.text is None else None,
+    )

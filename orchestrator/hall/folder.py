@@ -1,0 +1,73 @@
+"""Where the ledgers of this machine stand, and whether that place is safe for them.
+
+A command line and a server that were started in different folders must share one hall, so the default is a fixed place
+of the user's, never the working folder.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from orchestrator.errors import StoreUnavailable, StoreUnsafe
+
+STATE_DIR = "DEBATE_HALL_STATE_DIR"
+_NETWORK_FILE_SYSTEMS = frozenset(
+    "9p afs ceph cifs coda davfs fuse.glusterfs fuse.sshfs fuse.s3fs gfs2 lustre ncpfs nfs nfs4 ocfs2 smb3 smbfs".split()
+)
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """Returns the folder that holds the embedded store: DEBATE_HALL_STATE_DIR, else the user's state folder."""
+    named = environment.get(STATE_DIR, "").strip()
+    return Path(named).expanduser() if named else user_state_path("debate-hall", appauthor=False)
+
+
+def prepare(folder: Path) -> Path:
+    """Creates the folder (0700) if it is not there and returns it.
+
+    Raises:
+        StoreUnavailable: it cannot be created or written.
+        StoreUnsafe: others may write it, or it is on a network file system.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = folder.resolve(strict=True)
+        mode = folder.stat().st_mode
+    except OSError as error:
+        raise StoreUnavailable(
+            f"The state folder {folder} cannot be made: {error.strerror}.",
+            f"Set {STATE_DIR} to a folder that you may write.",
+        ) from error
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StoreUnsafe(
+            f"Others may write the state folder {folder} (mode {stat.S_IMODE(mode):04o}), and so the ledgers in it.",
+            f"Take that away with `chmod go-w {folder}`, or set {STATE_DIR} to another folder.",
+        )
+    kind = _file_system(folder)
+    if kind in _NETWORK_FILE_SYSTEMS:
+        raise StoreUnsafe(
+            f"The state folder {folder} is on a network file system ({kind}), where several hosts cannot share one "
+            "SQLite file.",
+            f"Set {STATE_DIR} to a folder on a local disk.",
+        )
+    return folder
+
+
+def _file_system(folder: Path) -> str | None:
+    """The type of the file system that holds `folder`; None where the system has no /proc/mounts to ask."""
+    try:
+        mounts = Path("/proc/self/mounts").read_text().splitlines()
+    except OSError:
+        return None
+    mounted = [(_unescaped(place), kind) for _, place, kind, *_ in (line.split(" ") for line in mounts)]
+    holding = [(place, kind) for place, kind in mounted if folder.is_relative_to(place)]
+    return max(enumerate(holding), key=lambda found: (len(found[1][0]), found[0]))[1][1] if holding else None
+
+
+def _unescaped(place: str) -> str:
+    return os.fsdecode(os.fsencode(place).decode("unicode_escape").encode("latin-1"))

@@ -1,0 +1,69 @@
+"""Values that no debate accepts, whatever its state: names, thread ids and texts are judged here, once."""
+
+from __future__ import annotations
+
+import re
+
+from orchestrator.errors import InvalidInput
+from orchestrator.hall import canonical
+
+MAX_LIMIT = 100_000
+MAX_TOPIC = 12_000  # characters
+MAX_CONTENT = 262_144  # bytes of UTF-8
+MAX_NAME = 256  # characters of an agent's, model's, lens's or author's name
+
+_THREAD_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?")
+_DATE_FIRST = re.compile(r"\d{4}-\d{2}-\d{2}-.+")
+
+
+def require_words(text: str, what: str) -> None:
+    """Judges free text; `what` names it in the error (topic, content, synthesis, reason, …).
+
+    Raises:
+        InvalidInput: it is blank, too long, not valid Unicode, or holds a NUL.
+    """
+    if not text.strip():
+        raise InvalidInput(f"The {what} is blank.", f"Send a {what} with words in it.")
+    size = len(canonical.require_text(text))
+    if what == "topic" and len(text) > MAX_TOPIC:
+        raise InvalidInput(f"The topic has {len(text):,} characters; at most {MAX_TOPIC:,} fit.", "Shorten it.")
+    if size > MAX_CONTENT:
+        raise InvalidInput(f"The {what} has {size:,} bytes; at most {MAX_CONTENT:,} fit.", "Shorten it.")
+    if "\0" in text:
+        raise InvalidInput(f"The {what} holds a NUL character.", "Remove it.")
+
+
+def require_name(name: str) -> str:
+    """Returns a name of an agent, model, lens or author: one line of printable text that cannot forge structure.
+
+    Raises:
+        InvalidInput: it is blank, too long, or holds control, line-breaking or direction-changing characters.
+    """
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
+        raise InvalidInput(
+            f"{name[:60]!r} cannot be a name: one line of at most {MAX_NAME} printable characters.",
+            "Send a plain name, such as critical-engineer.",
+        )
+    return name
+
+
+def require_thread_id(thread_id: str) -> str:
+    """Returns a thread id that is safe as a file name on every system (DESIGN section 5).
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    if not _THREAD_ID.fullmatch(thread_id):
+        raise InvalidInput(
+            f"{thread_id[:140]!r} cannot be a thread id: ASCII letters, digits, '.', '_' and '-', first a letter or "
+            "digit, last no '.', at most 128.",
+            "Begin with the date, as in 2026-01-06-microservices-decision.",
+        )
+    return thread_id
+
+
+def thread_id_warnings(thread_id: str) -> tuple[str, ...]:
+    """Date-first is the convention, not the rule."""
+    if _DATE_FIRST.fullmatch(thread_id):
+        return ()
+    return (f"{thread_id} does not begin with a date (YYYY-MM-DD-subject), so it will not sort with the others.",)

@@ -1,0 +1,236 @@
+"""The hash chain: how an entry is sealed, and how a whole ledger is verified.
+
+An entry's hash covers its canonical JSON, which holds the hash of the entry before. So one head stands for a whole
+thread: who said what in which role, with which model, at what cost, under which limits, and when. What no chain can
+show by itself, a ledger that was cut off or rewritten whole, shows against a head that was kept elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.errors import HallError, InvalidInput, LedgerBroken
+from orchestrator.hall import canonical, entries, rules
+from orchestrator.hall.canonical import SaltedText
+from orchestrator.hall.debate import Debate, Line, State, advance
+from orchestrator.hall.entries import Body, Entry, FloorGiven, Opened, Tombstoned, Turn
+from orchestrator.hall.inputs import require_thread_id
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An entry ready to be stored: its stored form, the hash over that, and the text that stands beside it."""
+
+    entry: Entry
+    stored: str
+    hash: str
+    words: SaltedText | None
+
+    @property
+    def turn_index(self) -> int | None:
+        return self.entry.body.turn_index if isinstance(self.entry.body, Turn) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a thread stands: the hash of its newest entry and the state after it."""
+
+    head: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A row as a store holds it, nothing believed yet."""
+
+    seq: int
+    turn_index: int | None
+    hash: str
+    stored: str
+    text: str | None = None
+    salt: str | None = None
+    erased_by: int | None = None
+    erased_why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredThread:
+    """A whole thread as a store holds it."""
+
+    thread_id: str
+    head: str
+    state: str  # as `State.encode` wrote it
+    lines: Sequence[StoredLine]
+    plan: str | None
+
+
+def seal(thread_id: str, before: Standing | None, body: Body, words: SaltedText | None, at: str) -> Sealed:
+    """Returns the entry with this body, chained to the entry before.
+
+    Args:
+        before: where the thread stands; None for the opening.
+        at: ISO 8601, UTC, from the caller's clock.
+    """
+    seq, prev = (0, None) if before is None else (before.state.seq + 1, before.head)
+    entry = Entry(thread_id, seq, at, prev, body)
+    stored = entries.text_of(entry)
+    return Sealed(entry, stored, hash_of(stored), words)
+
+
+def hash_of(stored: str) -> str:
+    return canonical.digest(canonical.ENTRY_DOMAIN, stored.encode())
+
+
+def plan_digest(plan: str) -> str:
+    return canonical.digest(canonical.PLAN_DOMAIN, canonical.require_text(plan))
+
+
+def read(line: StoredLine) -> Line:
+    """Returns a stored row as a line.
+
+    Raises:
+        InvalidInput: its entry cannot be read.
+    """
+    entry = entries.parse(line.stored)
+    return Line(entry, line.hash, line.text, line.salt, line.erased_by, line.erased_why)
+
+
+def verify(thread: StoredThread) -> Debate:
+    """Derives everything again: form, numbering, chain, hashes, texts, rules, tombstones, plan, state and head.
+
+    Returns:
+        the debate, now known to be what was written.
+
+    Raises:
+        LedgerBroken: names the first bad entry and what is wrong with it.
+    """
+    lines, state, broken = _verified_chain(thread)
+    problem = _first_text_problem(lines, broken is not None) or broken or _end_problem(thread, state, lines)
+    if problem:
+        raise LedgerBroken(thread.thread_id, *problem)
+    assert state is not None, "an empty ledger is a problem"
+    return Debate(state, lines[-1].hash, tuple(lines))
+
+
+def require_head(debate: Debate, head: str) -> int:
+    """Returns how many entries are newer than a head that was kept elsewhere.
+
+    Raises:
+        LedgerBroken: that head does not stand in the chain: the ledger was rewritten or cut off.
+    """
+    for newer, line in enumerate(reversed(debate.lines)):
+        if line.hash == head:
+            return newer
+    raise LedgerBroken(
+        debate.state.thread_id, None, f"the head {head} does not stand in the chain; it was rewritten or cut off"
+    )
+
+
+_Problem = tuple[int | None, str]  # the entry to blame, and why
+
+
+def _verified_chain(thread: StoredThread) -> tuple[list[Line], State | None, _Problem | None]:
+    """Returns the lines that hold together, the state after them, and what is wrong with the next one."""
+    lines: list[Line] = []
+    state: State | None = None
+    for seq, stored in enumerate(thread.lines):
+        try:
+            line = _verified(thread.thread_id, stored, seq, lines[-1].hash if lines else None)
+            rules.check(state, line.entry.body)
+        except HallError as error:
+            return lines, state, (seq, error.message)
+        state = advance(state, line.entry)
+        lines.append(line)
+    return lines, state, None
+
+
+def _verified(thread_id: str, stored: StoredLine, seq: int, prev: str | None) -> Line:
+    line = read(stored)
+    entry = line.entry
+    if (stored.seq, entry.seq) != (seq, seq):
+        raise InvalidInput(f"entry {entry.seq} (row {stored.seq}) stands in its place")
+    if entry.thread_id != require_thread_id(thread_id):
+        raise InvalidInput(f"it belongs to {entry.thread_id}")
+    if entry.prev != prev:
+        raise InvalidInput("it does not follow the entry before it")
+    if line.hash != hash_of(stored.stored):
+        raise InvalidInput("its hash is not the hash of its bytes")
+    if stored.turn_index != (entry.body.turn_index if isinstance(entry.body, Turn) else None):
+        raise InvalidInput("its row has another turn index")
+    return line
+
+
+def _first_text_problem(lines: Sequence[Line], cut: bool) -> _Problem | None:
+    """Every text has its entry's digest, or a tombstone that says it was deleted.
+
+    Where the lines are cut off at a broken entry, a tombstone behind it cannot be asked.
+    """
+    tombstones: dict[int, Line] = {}
+    problems: list[tuple[int, str]] = []
+    for line in lines:
+        body = line.entry.body
+        if isinstance(body, Tombstoned):
+            problems += _blame(line, _tombstone_problem(body, lines, tombstones))
+            tombstones.setdefault(body.target, line)
+    for line in lines:
+        if not (cut and line.erased_by is not None and line.erased_by >= len(lines)):
+            problems += _blame(line, _text_problem(line, tombstones.get(line.entry.seq)))
+    return min(problems, default=None)
+
+
+def _blame(line: Line, problem: str) -> list[tuple[int, str]]:
+    return [(line.entry.seq, problem)] if problem else []
+
+
+def _tombstone_problem(body: Tombstoned, lines: Sequence[Line], earlier: Mapping[int, Line]) -> str:
+    target = lines[body.target].entry.body
+    if body.target in earlier:
+        return f"entry {body.target} was redacted before"
+    if isinstance(target, FloorGiven) or body.original != target.digest:
+        return f"it does not name the text of entry {body.target}"
+    if body.turn_index != (target.turn_index if isinstance(target, Turn) else None):
+        return f"entry {body.target} is another turn"
+    return ""
+
+
+def _text_problem(line: Line, tombstone: Line | None) -> str:
+    body = line.entry.body
+    if isinstance(body, FloorGiven):
+        return "" if line.text is None and line.salt is None else "a text stands beside an entry that has none"
+    if tombstone is not None:
+        if (line.text, line.salt) != (None, None):
+            return "its text was redacted, and is there"
+        expected = (tombstone.entry.seq, tombstone.text)
+        return "" if (line.erased_by, line.erased_why) == expected else "its redaction names another tombstone"
+    if line.erased_by is not None or line.text is None or line.salt is None:
+        return "its text is missing, and no tombstone says why"
+    try:
+        matches = SaltedText(line.text, line.salt).digest == body.digest
+    except HallError:
+        matches = False
+    return "" if matches else "its text is not the text that was written"
+
+
+def _end_problem(thread: StoredThread, state: State | None, lines: Sequence[Line]) -> _Problem | None:
+    if state is None:
+        return 0, "it has no entries"
+    opening = lines[0].entry.body
+    assert isinstance(opening, Opened), "rules.check lets nothing else come first"
+    if opening.plan != (plan_digest(thread.plan) if thread.plan is not None else None):
+        return 0, "its plan is not the plan that was pinned"
+    if thread.head != lines[-1].hash:
+        return len(lines), "it is missing: the head is not the hash of the entry before it"
+    if thread.state != state.encode():
+        return state.seq, "the state beside the head is not what the entries tell"
+    return None
+
+
+def standing(lines: Iterable[Sealed], before: Standing | None) -> Standing:
+    """Returns where a thread stands after these entries."""
+    state = before.state if before else None
+    head = before.head if before else ""
+    for sealed in lines:
+        state, head = advance(state, sealed.entry), sealed.hash
+    assert state is not None, "the first entry of all is an opening"
+    return Standing(head, state)
