@@ -17,7 +17,8 @@ from orchestrator.errors import StoreUnavailable, StoreUnsafe
 
 STATE_DIR = "DEBATE_HALL_STATE_DIR"
 _NETWORK_FILE_SYSTEMS = frozenset(
-    "9p afs ceph cifs coda davfs fuse.glusterfs fuse.sshfs fuse.s3fs gfs2 lustre ncpfs nfs nfs4 ocfs2 smb3 smbfs".split()
+    {"9p", "afs", "ceph", "cifs", "coda", "davfs", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs", "gfs2", "lustre"}
+    | {"ncpfs", "nfs", "nfs4", "ocfs2", "smb3", "smbfs"}
 )
 
 

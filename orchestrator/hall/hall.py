@@ -13,13 +13,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import cast
 
 from orchestrator.errors import AlreadyRedacted, HallError, InvalidInput, LedgerBroken, StaleHead
 from orchestrator.hall import ledger, results, rules
-from orchestrator.hall.canonical import SaltedText
+from orchestrator.hall.commit import Committer
 from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import (
     Closed,
@@ -35,16 +34,13 @@ from orchestrator.hall.entries import (
     Vote,
 )
 from orchestrator.hall.export import export_json, export_octave
-from orchestrator.hall.inputs import require_thread_id, require_words
-from orchestrator.hall.ledger import Sealed, Standing, StoredLine
+from orchestrator.hall.inputs import MAX_LIMIT, count, require_thread_id, require_words, whole, word
+from orchestrator.hall.ledger import Standing, StoredLine
 from orchestrator.hall.rules import Command
-from orchestrator.hall.store import Erasure, Store, open_store
+from orchestrator.hall.store import Store, open_store
 from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
 
 OUTPUT_FORMATS = ("json", "octave", "both")
-_REPEAT_LENGTH = 40  # characters from which a text inside another is no coincidence
-
-Word = TypeVar("Word", bound=StrEnum)
 
 
 def _now() -> datetime:
@@ -67,7 +63,7 @@ class Hall:
     def __init__(
         self, store: Store, *, clock: Callable[[], datetime] = _now, salt: Callable[[], str] = _new_salt
     ) -> None:
-        self._store, self._clock, self._salt = store, clock, salt
+        self._store, self._committer = store, Committer(store, clock, salt)
 
     @classmethod
     def open(cls, location: str | Path | None = None) -> Hall:
@@ -120,8 +116,8 @@ class Hall:
         Raises:
             WrongMode, NotActive, BarrierUp, LimitReached, StaleHead, UnknownThread: nothing was written.
         """
-        picked = _word(Role, role, "role")
-        _, after = self._write(thread_id, Command(lambda state, _: FloorGiven(role=picked)), expected_head)
+        picked = word(Role, role, "role")
+        _, after = self._committer.write(thread_id, Command(lambda state, _: FloorGiven(role=picked)), expected_head)
         state = after.state
         return {
             "thread_id": state.thread_id,
@@ -163,14 +159,14 @@ class Hall:
         audit = {
             "agent_role": agent_role,
             "model": model,
-            "token_input": _count(token_input, "token_input"),
-            "token_output": _count(token_output, "token_output"),
-            "token_total": _count(token_total, "token_total"),
+            "token_input": count(token_input, "token_input"),
+            "token_output": count(token_output, "token_output"),
+            "token_total": count(token_total, "token_total"),
             "seat": seat,
         }
-        spoken_as = _word(Cognition, cognition, "cognition") if cognition is not None else None
-        command = rules.add_turn(_word(Role, role, "role"), spoken_as, self._salted(content, "content"), audit)
-        sealed, after = self._write(thread_id, command, expected_head)
+        spoken_as = word(Cognition, cognition, "cognition") if cognition is not None else None
+        command = rules.add_turn(word(Role, role, "role"), spoken_as, self._committer.salted(content, "content"), audit)
+        sealed, after = self._committer.write(thread_id, command, expected_head)
         return results.turn_result(cast(Turn, sealed.entry.body), after, content)
 
     def get_debate(
@@ -189,7 +185,7 @@ class Hall:
         window = context_turns if context_turns is not None else context_lines
         if window is not None and (type(window) is not int or window < 1):
             raise InvalidInput(f"context_turns is {window!r}; it is at least 1.", "Leave it out for all turns.")
-        debate = self._windowed(thread_id, (window or rules.MAX_LIMIT) if include_transcript else 0)
+        debate = self._windowed(thread_id, (window or MAX_LIMIT) if include_transcript else 0)
         return results.debate_result(debate, include_transcript=include_transcript, include_metadata=include_metadata)
 
     def close_debate(
@@ -211,13 +207,13 @@ class Hall:
         """
         if output_format not in OUTPUT_FORMATS:
             raise InvalidInput(f"output_format is {output_format!r}; it is one of {', '.join(OUTPUT_FORMATS)}.")
-        ending = _word(Status, status, "status")
+        ending = word(Status, status, "status")
         command = Command(
             lambda state, digest: Closed(digest=digest, status=ending),
-            self._salted(synthesis, "synthesis"),
+            self._committer.salted(synthesis, "synthesis"),
             "synthesis",
         )
-        _, after = self._write(thread_id, command, expected_head)
+        _, after = self._committer.write(thread_id, command, expected_head)
         return self._closed(after, synthesis, output_format)
 
     def force_close_debate(self, thread_id: str, reason: str) -> results.ForceCloseResult:
@@ -226,8 +222,10 @@ class Hall:
         Raises:
             InvalidInput, NotActive, UnknownThread: nothing was written.
         """
-        command = Command(lambda state, digest: ForceClosed(digest=digest), self._salted(reason, "reason"), "reason")
-        _, after = self._write(thread_id, command, None)
+        command = Command(
+            lambda state, digest: ForceClosed(digest=digest), self._committer.salted(reason, "reason"), "reason"
+        )
+        _, after = self._committer.write(thread_id, command, None)
         state = after.state
         return {
             "thread_id": state.thread_id,
@@ -251,10 +249,22 @@ class Hall:
         require_words(reason, "reason")
         while True:
             debate = self._verified(thread_id)
+            target = _turn_at(debate, turn_index)
             try:
-                return self._redact(debate, _turn_at(debate, turn_index), reason)
+                sealed, after = self._committer.redact(debate, target, reason)
             except StaleHead:
                 continue
+            break
+        turn = cast(Turn, target.entry.body)
+        return {
+            "thread_id": debate.state.thread_id,
+            "turn_index": turn_index,
+            "reason": reason,
+            "original_content_hash": turn.digest,
+            "also_redacted": [cast(Tombstoned, entry.entry.body).target for entry in sealed[1:]],
+            "erased": "done" if self._store.erase_traces() else "pending",
+            "head": after.head,
+        }
 
     # -------------------------------------------------------------------------------------------- reading and checking
 
@@ -265,7 +275,7 @@ class Hall:
             status: only those with this status.
             text: only those whose thread id or topic holds this, in any case.
         """
-        wanted = _word(Status, status, "status") if status is not None else None
+        wanted = word(Status, status, "status") if status is not None else None
         needle = (text or "").casefold()
         return [
             _listing(listed.standing, listed.topic or "[REDACTED]", listed.planned)
@@ -343,13 +353,13 @@ class Hall:
         Raises:
             HallError: nothing was written.
         """
-        voter, chosen = _word(Role, role, "role"), _word(Choice, choice, "choice")
+        voter, chosen = word(Role, role, "role"), word(Choice, choice, "choice")
 
         def make(state: State | None, digest: str) -> Vote:
             on = state.synthesis_seq if state and state.synthesis_seq is not None else 0
             return Vote(digest=digest, on=on, role=voter, choice=chosen, rests_on=tuple(rests_on), seat=seat)
 
-        return self._entry(thread_id, Command(make, self._salted(reason, "reason"), "reason"), expected_head)
+        return self._entry(thread_id, Command(make, self._committer.salted(reason, "reason"), "reason"), expected_head)
 
     def refine(
         self,
@@ -369,7 +379,9 @@ class Hall:
             number = state.refinements + 1 if state else 1
             return Refined(digest=digest, number=number, answers=tuple(answers), seat=seat)
 
-        return self._entry(thread_id, Command(make, self._salted(synthesis, "synthesis"), "synthesis"), expected_head)
+        return self._entry(
+            thread_id, Command(make, self._committer.salted(synthesis, "synthesis"), "synthesis"), expected_head
+        )
 
     def note(
         self,
@@ -385,10 +397,10 @@ class Hall:
         Raises:
             HallError: nothing was written.
         """
-        reader = _word(Role, to, "to") if to is not None else None
+        reader = word(Role, to, "to") if to is not None else None
         command = Command(
             lambda state, digest: Note(digest=digest, about=about, by=by, to=reader),
-            self._salted(words, "note"),
+            self._committer.salted(words, "note"),
             "note",
         )
         return self._entry(thread_id, command, expected_head)
@@ -409,7 +421,7 @@ class Hall:
         """
         command = Command(
             lambda state, digest: Extended(digest=digest, by=by, max_turns=max_turns, max_rounds=max_rounds),
-            self._salted(reason, "reason"),
+            self._committer.salted(reason, "reason"),
             "reason",
         )
         return self._entry(thread_id, command, expected_head)
@@ -429,74 +441,27 @@ class Hall:
         plan: str | None,
     ) -> results.Summary:
         require_thread_id(thread_id)
-        how = _word(Mode, mode, "mode")
-        limits = {"max_turns": _whole(max_turns, "max_turns"), "max_rounds": _whole(max_rounds, "max_rounds")}
-        flags = {"strict_cognition": strict_cognition is True, "barrier": barrier is not False}
-        pinned = ledger.plan_digest(plan) if plan is not None else None
-        command = Command(
-            lambda state, digest: Opened(digest=digest, mode=how, plan=pinned, **limits, **flags),
-            self._salted(topic, "topic"),
-            "topic",
-        )
-        sealed, after = self._sealed(thread_id, None, command)
-        self._store.create(sealed, after, plan)
+        how = word(Mode, mode, "mode")
+        turns, rounds = whole(max_turns, "max_turns"), whole(max_rounds, "max_rounds")
+
+        def make(state: State | None, digest: str) -> Opened:
+            return Opened(
+                digest=digest,
+                mode=how,
+                max_turns=turns,
+                max_rounds=rounds,
+                strict_cognition=bool(strict_cognition),
+                barrier=bool(barrier),
+                plan=ledger.plan_digest(plan) if plan is not None else None,
+            )
+
+        command = Command(make, self._committer.salted(topic, "topic"), "topic")
+        after = self._committer.open(thread_id, command, plan)
         return results.summary(after, topic)
 
     def _entry(self, thread_id: str, command: Command, expected_head: str | None) -> results.EntryResult:
-        sealed, after = self._write(thread_id, command, expected_head)
+        sealed, after = self._committer.write(thread_id, command, expected_head)
         return {"thread_id": after.state.thread_id, "seq": sealed.entry.seq, "head": after.head}
-
-    def _write(self, thread_id: str, command: Command, expected_head: str | None) -> tuple[Sealed, Standing]:
-        while True:
-            before = self._store.standing(thread_id)
-            if expected_head is not None and expected_head != before.head:
-                raise StaleHead(before.state.thread_id, expected_head, before.head)
-            sealed, after = self._sealed(before.state.thread_id, before, command)
-            try:
-                self._store.append(before.head, [sealed], after)
-            except StaleHead:
-                if expected_head is not None:
-                    raise
-                continue
-            return sealed, after
-
-    def _sealed(self, thread_id: str, before: Standing | None, command: Command) -> tuple[Sealed, Standing]:
-        body = rules.decide(before.state if before else None, command)
-        sealed = ledger.seal(thread_id, before, body, command.words, self._at())
-        return sealed, ledger.standing([sealed], before)
-
-    def _redact(self, debate: Debate, target: Line, reason: str) -> results.TombstoneResult:
-        repeats = [line for line in debate.of(Refined, Closed) if _repeats(target, line)]
-        sealed: list[Sealed] = []
-        after = Standing(debate.head, debate.state)
-        for line in (target, *repeats):
-            entry, after = self._sealed(debate.state.thread_id, after, self._tombstone(line, reason))
-            sealed.append(entry)
-        erasures = [Erasure(cast(Tombstoned, entry.entry.body).target, entry.entry.seq) for entry in sealed]
-        self._store.append(debate.head, sealed, after, erasures)
-        turn = cast(Turn, target.entry.body)
-        return {
-            "thread_id": debate.state.thread_id,
-            "turn_index": turn.turn_index,
-            "reason": reason,
-            "original_content_hash": turn.digest,
-            "also_redacted": [line.entry.seq for line in repeats],
-            "erased": "done" if self._store.erase_traces() else "pending",
-            "head": after.head,
-        }
-
-    def _tombstone(self, line: Line, reason: str) -> Command:
-        body: Any = line.entry.body
-        return Command(
-            lambda state, digest: Tombstoned(
-                digest=digest,
-                target=line.entry.seq,
-                original=body.digest,
-                turn_index=body.turn_index if isinstance(body, Turn) else None,
-            ),
-            self._salted(reason, "reason"),
-            "reason",
-        )
 
     def _closed(self, after: Standing, synthesis: str, output_format: str) -> results.CloseResult:
         state = after.state
@@ -524,14 +489,6 @@ class Hall:
         lines = tuple(_read(window.standing.state.thread_id, line) for line in window.lines)
         return Debate(window.standing.state, window.standing.head, lines)
 
-    def _salted(self, text: str, what: str) -> SaltedText:
-        if not isinstance(text, str):
-            raise InvalidInput(f"The {what} is text, not {type(text).__name__}.")
-        return SaltedText(text, self._salt())
-
-    def _at(self) -> str:
-        return self._clock().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
 
 def _read(thread_id: str, stored: StoredLine) -> Line:
     try:
@@ -553,13 +510,6 @@ def _turn_at(debate: Debate, turn_index: int) -> Line:
     return line
 
 
-def _repeats(turn: Line, later: Line) -> bool:
-    """Whether a later text says the turn's text again, word for word."""
-    if turn.text is None or later.text is None:
-        return False
-    return later.text == turn.text or (len(turn.text) >= _REPEAT_LENGTH and turn.text in later.text)
-
-
 def _listing(standing: Standing, topic: str, planned: bool) -> results.Listing:
     state = standing.state
     return {
@@ -575,21 +525,3 @@ def _listing(standing: Standing, topic: str, planned: bool) -> results.Listing:
         "planned": planned,
         "head": standing.head,
     }
-
-
-def _word(words: type[Word], value: str, what: str) -> Word:
-    """Returns a word of the protocol, given in any case."""
-    for word in words:
-        if isinstance(value, str) and value.casefold() == word.value.casefold():
-            return word
-    raise InvalidInput(f"{what} is {str(value)[:60]!r}; it is one of {', '.join(words)}.")
-
-
-def _whole(value: int, what: str) -> int:
-    if type(value) is not int:
-        raise InvalidInput(f"{what} is {value!r}; it is a whole number.")
-    return value
-
-
-def _count(value: int | None, what: str) -> int | None:
-    return value if value is None else _whole(value, what)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
+from typing import TypeVar
 
 from orchestrator.errors import InvalidInput
 from orchestrator.hall import canonical
+
+Word = TypeVar("Word", bound=StrEnum)
 
 MAX_LIMIT = 100_000
 MAX_TOPIC = 12_000  # characters
@@ -67,3 +71,21 @@ def thread_id_warnings(thread_id: str) -> tuple[str, ...]:
     if _DATE_FIRST.fullmatch(thread_id):
         return ()
     return (f"{thread_id} does not begin with a date (YYYY-MM-DD-subject), so it will not sort with the others.",)
+
+
+def word(vocabulary: type[Word], value: str, what: str) -> Word:
+    """Returns a word of the protocol, given in any case."""
+    for known in vocabulary:
+        if isinstance(value, str) and value.casefold() == known.value.casefold():
+            return known
+    raise InvalidInput(f"{what} is {str(value)[:60]!r}; it is one of {', '.join(vocabulary)}.")
+
+
+def whole(value: int, what: str) -> int:
+    if type(value) is not int:
+        raise InvalidInput(f"{what} is {value!r}; it is a whole number.")
+    return value
+
+
+def count(value: int | None, what: str) -> int | None:
+    return value if value is None else whole(value, what)

@@ -7,7 +7,7 @@ show by itself, a ledger that was cut off or rewritten whole, shows against a he
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.errors import HallError, InvalidInput, LedgerBroken
@@ -226,11 +226,6 @@ def _end_problem(thread: StoredThread, state: State | None, lines: Sequence[Line
     return None
 
 
-def standing(lines: Iterable[Sealed], before: Standing | None) -> Standing:
-    """Returns where a thread stands after these entries."""
-    state = before.state if before else None
-    head = before.head if before else ""
-    for sealed in lines:
-        state, head = advance(state, sealed.entry), sealed.hash
-    assert state is not None, "the first entry of all is an opening"
-    return Standing(head, state)
+def standing(sealed: Sealed, before: Standing | None) -> Standing:
+    """Returns where a thread stands after this entry."""
+    return Standing(sealed.hash, advance(before.state if before else None, sealed.entry))

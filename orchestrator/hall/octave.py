@@ -192,7 +192,7 @@ class _Lines:
 
     def expect(self, *lines: str) -> None:
         for line in lines:
-            if not self.starts(line):
+            if self._lines[self._at : self._at + 1] != [line]:
                 raise self.refuse(f"expected {line!r}")
             self._at += 1
 
@@ -267,6 +267,8 @@ def _read(lines: _Lines) -> Transcript:
 
 
 def _read_turns(lines: _Lines) -> tuple[TranscriptTurn, ...]:
+    if lines.text("TURNS") == "[]":
+        return ()
     lines.expect("TURNS:")
     turns = []
     while lines.starts("  T"):

@@ -5,7 +5,7 @@ Each is made from a `Debate` (or its state) by one function here, so that every 
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from orchestrator.hall import rules
 from orchestrator.hall.cognition import findings
@@ -179,11 +179,9 @@ def summary(standing: Standing, topic: str) -> Summary:
 
 def debate_result(debate: Debate, *, include_transcript: bool, include_metadata: bool) -> DebateResult:
     synthesis = debate.synthesis
-    result: DebateResult = {
-        **summary(Standing(debate.head, debate.state), debate.opening.words),
-        "synthesis": synthesis.words if synthesis else None,
-        "omitted_turns": debate.omitted_turns,
-    }
+    brief = summary(Standing(debate.head, debate.state), debate.opening.words)
+    ending = {"synthesis": synthesis.words if synthesis else None, "omitted_turns": debate.omitted_turns}
+    result = cast(DebateResult, {**brief, **ending})
     if debate.closing is not None and synthesis is None:
         result["reason"] = debate.closing.words
     if include_transcript:

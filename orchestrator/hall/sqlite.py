@@ -206,7 +206,7 @@ class SQLiteStore:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Lends a connection: an idle one or a new one, so that who waits for the file keeps no other reader waiting."""
+        """Lends a connection, idle or new, so that a writer who waits for the file keeps no reader waiting."""
         with self._explained():
             try:
                 db = self._idle.get_nowait()
