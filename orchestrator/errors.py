@@ -277,7 +277,7 @@ class RunPaused(DebateError):
     """A run stopped before its end; every committed turn is intact.
 
     Args:
-        drafts: what was written and paid for but not committed, as (slot, text) pairs; the caller keeps it.
+        drafts: what was written and paid for but is no turn; the caller keeps it.
     """
 
     code = "paused"

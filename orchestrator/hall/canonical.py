@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ ENTRY_DOMAIN = "debate-hall/entry/v1"
 TEXT_DOMAIN = "debate-hall/text/v1"
 PLAN_DOMAIN = "debate-hall/plan/v1"
 
+_SALT = re.compile("[0-9a-f]{64}")
 _TYPE_NAMES = {float: "A float", type(None): "Null"}
 
 
@@ -70,10 +72,19 @@ def digest(domain: str, *parts: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SaltedText:
-    """Free text with the salt (64 hex digits) that keeps its digest from being guessed once the text is gone."""
+    """Free text with the salt (64 hex digits) that keeps its digest from being guessed once the text is gone.
+
+    Raises:
+        InvalidInput: the salt is something else; were it free text, the text's first lines could be moved into it
+            unseen.
+    """
 
     text: str
     salt: str
+
+    def __post_init__(self) -> None:
+        if not _SALT.fullmatch(self.salt):
+            raise InvalidInput("A salt is 64 hex digits.")
 
     @property
     def digest(self) -> str:

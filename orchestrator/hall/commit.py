@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import cast
 
-from orchestrator.errors import InvalidInput, StaleHead
+from orchestrator.errors import StaleHead
 from orchestrator.hall import ledger, rules
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.debate import Debate, Line, State
@@ -24,9 +24,7 @@ class Committer:
     def __init__(self, store: Store, clock: Callable[[], datetime], salt: Callable[[], str]) -> None:
         self._store, self._clock, self._salt = store, clock, salt
 
-    def salted(self, text: str, what: str) -> SaltedText:
-        if not isinstance(text, str):
-            raise InvalidInput(f"The {what} is text, not {type(text).__name__}.")
+    def salted(self, text: str) -> SaltedText:
         return SaltedText(text, self._salt())
 
     def open(self, thread_id: str, command: Command, plan: str | None) -> Standing:
@@ -88,7 +86,7 @@ class Committer:
         def make(state: State | None, digest: str) -> Tombstoned:
             return Tombstoned(digest=digest, target=line.entry.seq, original=original, turn_index=turn_index)
 
-        return Command(make, self.salted(reason, "reason"), "reason")
+        return Command(make, self.salted(reason), "reason")
 
     def _at(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -8,10 +8,10 @@ head so that a turn costs the same at any length, and verify computes it again. 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from orchestrator.hall import canonical
 from orchestrator.hall.entries import (
@@ -25,6 +25,7 @@ from orchestrator.hall.entries import (
     Opened,
     Refined,
     Turn,
+    build,
 )
 from orchestrator.hall.terms import Mode, Role, Status
 
@@ -84,12 +85,13 @@ class State:
 
     @classmethod
     def decode(cls, text: str) -> State:
-        """Returns the state that `encode` wrote."""
-        members = json.loads(text)
-        for name, shape in _STATE_TYPES.items():
-            if name in members:
-                members[name] = shape(members[name])
-        return cls(**members)
+        """Returns the state that `encode` wrote.
+
+        Raises:
+            InvalidInput, ValueError: it did not write that.
+        """
+        state: State = build(cls, json.loads(text))
+        return state
 
     @property
     def turn_count(self) -> int:
@@ -119,20 +121,6 @@ class State:
             case _:
                 last = self.in_round.plus(Role.DOOR)
         return tuple(role for role in Role if self.missed.of(role) or not last.of(role))
-
-
-def _tally(counts: list[int]) -> Tally:
-    return Tally(*counts)
-
-
-_STATE_TYPES: dict[str, Callable[[Any], Any]] = {
-    "mode": Mode,
-    "status": Status,
-    "floor": Role,
-    "spoken": _tally,
-    "in_round": _tally,
-    "missed": _tally,
-}
 
 
 def advance(state: State | None, entry: Entry) -> State:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import types
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
@@ -27,8 +27,9 @@ class SeatRecord:
 
     slot: str
     agent: str
-    asked: str  # the model route the plan names
-    answered: str  # the model that answered
+    asked: str  # the model route the plan names first
+    answered: str  # the model that answered, in its provider's words
+    route: str | None = None  # the route that answered, where it is not the one asked first
     lens: str | None = None
     input: int | None = None
     cached: int | None = None
@@ -193,21 +194,38 @@ def parse(text: str) -> Entry:
         version = members.pop("v")
         header = {name: members.pop(name, None) for name in ("thread_id", "seq", "at", "prev")}
         body = BODIES[members.pop("kind")]
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise InvalidInput(f"This is no ledger entry ({error!r}).") from error
     if version != VERSION:
         raise InvalidInput(f"The entry has version {version!r}; this program reads version {VERSION}.")
-    entry = Entry(**_typed(Entry, header), body=_build(body, members))
+    entry = Entry(**_typed(Entry, header), body=build(body, members))
     if text_of(entry) != text:
         raise InvalidInput("The entry is not in canonical form.")
     return entry
 
 
-def _build(shape: Any, members: dict[str, Any]) -> Any:
+def typed(body: Body) -> Body:
+    """Returns a body whose every field has the type it declares, so that it can be read again once it is stored.
+
+    Raises:
+        InvalidInput: one has another.
+    """
+    checked: Body = build(type(body), plain(body))
+    return checked
+
+
+def build(shape: Any, members: Any) -> Any:
+    """Returns the frozen value of class `shape` that these JSON values make.
+
+    Raises:
+        InvalidInput: a field is unknown, missing, or has another type than it declares.
+    """
+    if not isinstance(members, dict):
+        raise InvalidInput(f"A {shape.__name__} cannot be {members!r}.")
     try:
         return shape(**_typed(shape, members))
     except TypeError as error:
-        raise InvalidInput(f"The entry lacks a field: {error}.") from error
+        raise InvalidInput(f"A {shape.__name__} has other fields: {error}.") from error
 
 
 def _typed(shape: Any, members: dict[str, Any]) -> dict[str, Any]:
@@ -230,10 +248,12 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
         if value is None:
             return None
         hint = next(option for option in get_args(hint) if option is not type(None))
-    if get_origin(hint) is tuple and isinstance(value, list):
+    if get_origin(hint) is tuple and isinstance(value, list | tuple):
         return tuple(_convert(get_args(hint)[0], member, name) for member in value)
-    if hint is SeatRecord and isinstance(value, dict):
-        return _build(SeatRecord, value)
+    if hasattr(hint, "_fields") and isinstance(value, list):  # a NamedTuple of counts
+        return hint(*(_convert(int, member, name) for member in value))
+    if is_dataclass(hint):
+        return build(hint, value)
     if isinstance(hint, type) and issubclass(hint, StrEnum) and value in tuple(hint):
         return hint(value)
     if type(value) is hint:

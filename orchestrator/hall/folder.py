@@ -25,7 +25,7 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 def state_folder(environment: Mapping[str, str]) -> Path:
     """Returns the folder that holds the embedded store: DEBATE_HALL_STATE_DIR, else the user's state folder."""
     named = environment.get(STATE_DIR, "").strip()
-    return Path(named).expanduser() if named else user_state_path("debate-hall", appauthor=False)
+    return Path(named) if named else user_state_path("debate-hall", appauthor=False)
 
 
 def prepare(folder: Path) -> Path:
@@ -36,12 +36,13 @@ def prepare(folder: Path) -> Path:
         StoreUnsafe: others may write it, or it is on a network file system.
     """
     try:
+        folder = folder.expanduser()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = folder.resolve(strict=True)
         mode = folder.stat().st_mode
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: a ~ without a home
         raise StoreUnavailable(
-            f"The state folder {folder} cannot be made: {error.strerror}.",
+            f"The state folder {folder} cannot be made: {error}.",
             f"Set {STATE_DIR} to a folder that you may write.",
         ) from error
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -49,7 +50,7 @@ def prepare(folder: Path) -> Path:
             f"Others may write the state folder {folder} (mode {stat.S_IMODE(mode):04o}), and so the ledgers in it.",
             f"Take that away with `chmod go-w {folder}`, or set {STATE_DIR} to another folder.",
         )
-    kind = _file_system(folder)
+    kind = file_system(folder, _mounts())
     if kind in _NETWORK_FILE_SYSTEMS:
         raise StoreUnsafe(
             f"The state folder {folder} is on a network file system ({kind}), where several hosts cannot share one "
@@ -59,13 +60,21 @@ def prepare(folder: Path) -> Path:
     return folder
 
 
-def _file_system(folder: Path) -> str | None:
-    """The type of the file system that holds `folder`; None where the system has no /proc/mounts to ask."""
+def _mounts() -> str:
     try:
-        mounts = Path("/proc/self/mounts").read_text().splitlines()
-    except OSError:
-        return None
-    mounted = [(_unescaped(place), kind) for _, place, kind, *_ in (line.split(" ") for line in mounts)]
+        return os.fsdecode(Path("/proc/self/mounts").read_bytes())
+    except OSError:  # not every system has it
+        return ""
+
+
+def file_system(folder: Path, mounts: str) -> str | None:
+    """Returns the type of the file system that holds `folder`, None where `mounts` does not say.
+
+    Args:
+        mounts: lines of `device place type …`, spaces within a name as octal escapes, as in /proc/self/mounts.
+    """
+    lines = (line.split(" ") for line in mounts.split("\n") if line)
+    mounted = [(_unescaped(place), kind) for _, place, kind, *_ in lines]
     holding = [(place, kind) for place, kind in mounted if folder.is_relative_to(place)]
     return max(enumerate(holding), key=lambda found: (len(found[1][0]), found[0]))[1][1] if holding else None
 

@@ -34,7 +34,7 @@ from orchestrator.hall.entries import (
     Vote,
 )
 from orchestrator.hall.export import export_json, export_octave
-from orchestrator.hall.inputs import MAX_LIMIT, count, require_thread_id, require_words, whole, word
+from orchestrator.hall.inputs import MAX_LIMIT, require_thread_id, require_words, word
 from orchestrator.hall.ledger import Standing, StoredLine
 from orchestrator.hall.rules import Command
 from orchestrator.hall.store import Store, open_store
@@ -159,13 +159,13 @@ class Hall:
         audit = {
             "agent_role": agent_role,
             "model": model,
-            "token_input": count(token_input, "token_input"),
-            "token_output": count(token_output, "token_output"),
-            "token_total": count(token_total, "token_total"),
+            "token_input": token_input,
+            "token_output": token_output,
+            "token_total": token_total,
             "seat": seat,
         }
         spoken_as = word(Cognition, cognition, "cognition") if cognition is not None else None
-        command = rules.add_turn(word(Role, role, "role"), spoken_as, self._committer.salted(content, "content"), audit)
+        command = rules.add_turn(word(Role, role, "role"), spoken_as, self._committer.salted(content), audit)
         sealed, after = self._committer.write(thread_id, command, expected_head)
         return results.turn_result(cast(Turn, sealed.entry.body), after, content)
 
@@ -210,7 +210,7 @@ class Hall:
         ending = word(Status, status, "status")
         command = Command(
             lambda state, digest: Closed(digest=digest, status=ending),
-            self._committer.salted(synthesis, "synthesis"),
+            self._committer.salted(synthesis),
             "synthesis",
         )
         _, after = self._committer.write(thread_id, command, expected_head)
@@ -222,9 +222,7 @@ class Hall:
         Raises:
             InvalidInput, NotActive, UnknownThread: nothing was written.
         """
-        command = Command(
-            lambda state, digest: ForceClosed(digest=digest), self._committer.salted(reason, "reason"), "reason"
-        )
+        command = Command(lambda state, digest: ForceClosed(digest=digest), self._committer.salted(reason), "reason")
         _, after = self._committer.write(thread_id, command, None)
         state = after.state
         return {
@@ -300,7 +298,7 @@ class Hall:
             "verified": True,
             "entries": len(debate.lines),
             "head": debate.head,
-            "newer": ledger.require_head(debate, head) if head else None,
+            "newer": ledger.require_head(debate, head) if head is not None else None,
         }
 
     def export_debate(self, thread_id: str, format: str = "json") -> str:
@@ -359,7 +357,7 @@ class Hall:
             on = state.synthesis_seq if state and state.synthesis_seq is not None else 0
             return Vote(digest=digest, on=on, role=voter, choice=chosen, rests_on=tuple(rests_on), seat=seat)
 
-        return self._entry(thread_id, Command(make, self._committer.salted(reason, "reason"), "reason"), expected_head)
+        return self._entry(thread_id, Command(make, self._committer.salted(reason), "reason"), expected_head)
 
     def refine(
         self,
@@ -379,9 +377,7 @@ class Hall:
             number = state.refinements + 1 if state else 1
             return Refined(digest=digest, number=number, answers=tuple(answers), seat=seat)
 
-        return self._entry(
-            thread_id, Command(make, self._committer.salted(synthesis, "synthesis"), "synthesis"), expected_head
-        )
+        return self._entry(thread_id, Command(make, self._committer.salted(synthesis), "synthesis"), expected_head)
 
     def note(
         self,
@@ -400,7 +396,7 @@ class Hall:
         reader = word(Role, to, "to") if to is not None else None
         command = Command(
             lambda state, digest: Note(digest=digest, about=about, by=by, to=reader),
-            self._committer.salted(words, "note"),
+            self._committer.salted(words),
             "note",
         )
         return self._entry(thread_id, command, expected_head)
@@ -421,7 +417,7 @@ class Hall:
         """
         command = Command(
             lambda state, digest: Extended(digest=digest, by=by, max_turns=max_turns, max_rounds=max_rounds),
-            self._committer.salted(reason, "reason"),
+            self._committer.salted(reason),
             "reason",
         )
         return self._entry(thread_id, command, expected_head)
@@ -442,20 +438,19 @@ class Hall:
     ) -> results.Summary:
         require_thread_id(thread_id)
         how = word(Mode, mode, "mode")
-        turns, rounds = whole(max_turns, "max_turns"), whole(max_rounds, "max_rounds")
 
         def make(state: State | None, digest: str) -> Opened:
             return Opened(
                 digest=digest,
                 mode=how,
-                max_turns=turns,
-                max_rounds=rounds,
-                strict_cognition=bool(strict_cognition),
-                barrier=bool(barrier),
+                max_turns=max_turns,
+                max_rounds=max_rounds,
+                strict_cognition=strict_cognition,
+                barrier=barrier,
                 plan=ledger.plan_digest(plan) if plan is not None else None,
             )
 
-        command = Command(make, self._committer.salted(topic, "topic"), "topic")
+        command = Command(make, self._committer.salted(topic), "topic")
         after = self._committer.open(thread_id, command, plan)
         return results.summary(after, topic)
 
@@ -487,6 +482,8 @@ class Hall:
     def _windowed(self, thread_id: str, turns: int) -> Debate:
         window = self._store.window(thread_id, turns)
         lines = tuple(_read(window.standing.state.thread_id, line) for line in window.lines)
+        if not lines or lines[0].entry.seq != 0:
+            raise LedgerBroken(window.standing.state.thread_id, 0, "the opening is missing")
         return Debate(window.standing.state, window.standing.head, lines)
 
 

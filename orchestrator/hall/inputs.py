@@ -14,6 +14,7 @@ Word = TypeVar("Word", bound=StrEnum)
 MAX_LIMIT = 100_000
 MAX_TOPIC = 12_000  # characters
 MAX_CONTENT = 262_144  # bytes of UTF-8
+MAX_COUNT = 2**53 - 1  # of tokens: the largest whole number that every JSON reader keeps
 MAX_NAME = 256  # characters of an agent's, model's, lens's or author's name
 
 _THREAD_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?")
@@ -24,8 +25,10 @@ def require_words(text: str, what: str) -> None:
     """Judges free text; `what` names it in the error (topic, content, synthesis, reason, …).
 
     Raises:
-        InvalidInput: it is blank, too long, not valid Unicode, or holds a NUL.
+        InvalidInput: it is no text, blank, too long, not valid Unicode, or holds a NUL.
     """
+    if not isinstance(text, str):
+        raise InvalidInput(f"The {what} is text, not {type(text).__name__}.")
     if not text.strip():
         raise InvalidInput(f"The {what} is blank.", f"Send a {what} with words in it.")
     size = len(canonical.require_text(text))
@@ -79,13 +82,3 @@ def word(vocabulary: type[Word], value: str, what: str) -> Word:
         if isinstance(value, str) and value.casefold() == known.value.casefold():
             return known
     raise InvalidInput(f"{what} is {str(value)[:60]!r}; it is one of {', '.join(vocabulary)}.")
-
-
-def whole(value: int, what: str) -> int:
-    if type(value) is not int:
-        raise InvalidInput(f"{what} is {value!r}; it is a whole number.")
-    return value
-
-
-def count(value: int | None, what: str) -> int | None:
-    return value if value is None else whole(value, what)

@@ -197,7 +197,8 @@ def _tombstone_problem(body: Tombstoned, lines: Sequence[Line], earlier: Mapping
 def _text_problem(line: Line, tombstone: Line | None) -> str:
     body = line.entry.body
     if isinstance(body, FloorGiven):
-        return "" if line.text is None and line.salt is None else "a text stands beside an entry that has none"
+        beside = (line.text, line.salt, line.erased_by)
+        return "" if beside == (None, None, None) else "a text or a redaction stands beside an entry that has no text"
     if tombstone is not None:
         if (line.text, line.salt) != (None, None):
             return "its text was redacted, and is there"

@@ -40,8 +40,9 @@ from orchestrator.hall.entries import (
     Tombstoned,
     Turn,
     Vote,
+    typed,
 )
-from orchestrator.hall.inputs import MAX_LIMIT, require_name, require_words
+from orchestrator.hall.inputs import MAX_COUNT, MAX_LIMIT, require_name, require_words
 from orchestrator.hall.terms import Cognition, Mode, Role, Status
 
 # ---------------------------------------------------------------------------------------------------------- the table
@@ -101,8 +102,9 @@ def _limits_in_range(state: State | None, body: Any) -> None:
 def _names_are_plain(state: State | None, body: Any) -> None:
     seat: SeatRecord | None = getattr(body, "seat", None)
     names = [getattr(body, name, None) for name in ("agent_role", "model", "by", "about")]
+    names += getattr(body, "rests_on", ())
     if seat is not None:
-        names += [seat.slot, seat.agent, seat.lens, seat.asked, seat.answered]
+        names += [seat.slot, seat.agent, seat.lens, seat.asked, seat.answered, seat.route]
     for name in names:
         if name is not None:
             require_name(name)
@@ -173,8 +175,8 @@ def _counts_are_counts(state: State, body: Any) -> None:
     seat = body.seat
     counts = [getattr(body, name, None) for name in ("token_input", "token_output", "token_total")]
     counts += [seat.input, seat.cached, seat.output] if seat else []
-    if any(count is not None and count < 0 for count in counts):
-        raise InvalidInput("A number of tokens cannot be negative.")
+    if any(count is not None and not 0 <= count <= MAX_COUNT for count in counts):
+        raise InvalidInput(f"A number of tokens is 0 to {MAX_COUNT:,}.")
     if seat and seat.cost is not None and not re.fullmatch(r"\d+(\.\d+)?", seat.cost):
         raise InvalidInput(f"A cost is a decimal number of US dollars, not {seat.cost!r}.")
 
@@ -201,6 +203,12 @@ def _is_on_the_newest_synthesis(state: State, body: Vote) -> None:
 def _is_the_next_refinement(state: State, body: Refined) -> None:
     if body.number != state.refinements + 1:
         raise InvalidInput(f"The next refinement is number {state.refinements + 1}, not {body.number}.")
+
+
+def _answers_earlier_entries(state: State, body: Refined) -> None:
+    for seq in body.answers:
+        if not 0 <= seq <= state.seq:
+            raise InvalidInput(f"{state.thread_id} has no entry {seq} to answer; its newest is {state.seq}.")
 
 
 def _raises_limits(state: State, body: Extended) -> None:
@@ -234,7 +242,13 @@ GUARDS: Mapping[type[Body], tuple[Callable[[Any, Any], None], ...]] = {
         _counts_are_counts,
     ),
     Vote: (_has_a_synthesis, _is_on_the_newest_synthesis, _names_are_plain, _counts_are_counts),
-    Refined: (_has_a_synthesis, _is_the_next_refinement, _names_are_plain, _counts_are_counts),
+    Refined: (
+        _has_a_synthesis,
+        _is_the_next_refinement,
+        _answers_earlier_entries,
+        _names_are_plain,
+        _counts_are_counts,
+    ),
     Note: (_names_are_plain,),
     Extended: (_limits_in_range, _raises_limits, _names_are_plain),
     Tombstoned: (_target_is_earlier,),
@@ -296,7 +310,7 @@ def decide(state: State | None, command: Command) -> Body:
     words = command.words
     if words is not None:
         require_words(words.text, command.what)
-    body = command.make(state, words.digest if words else "")
+    body = typed(command.make(state, words.digest if words else ""))
     check(state, body)
     if isinstance(body, Turn) and state is not None and state.strict_cognition and words is not None:
         _require_cognition(body.role, words.text)

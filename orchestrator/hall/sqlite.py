@@ -3,19 +3,25 @@
 Texts stand in a table that only grows, apart from the entries. So no text is ever moved by the B-tree, and a redaction
 overwrites it where it stands, with zeros of the same length; what is left is the copy in the write-ahead log, which a
 TRUNCATE checkpoint removes.
+
+Nothing here or elsewhere in the program may open the store's file but SQLite: whoever closes a descriptor of that file
+drops the locks of every connection of the same process (POSIX advisory locks), and commits are lost.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from queue import Empty, LifoQueue
 
 from orchestrator.errors import (
     DebateError,
+    HallError,
     LedgerBroken,
     StaleHead,
     StoreTooNew,
@@ -56,7 +62,7 @@ CREATE TABLE entries (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX turns ON entries (no, turn_index) WHERE turn_index IS NOT NULL;
 CREATE TABLE plans (no INTEGER PRIMARY KEY REFERENCES threads, plan TEXT NOT NULL) STRICT;
-CREATE TABLE pending_erasure (no INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE pending_erasure (no INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (no, seq)) STRICT, WITHOUT ROWID;
 """
 
 _LINES = """
@@ -85,9 +91,10 @@ class SQLiteStore:
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
-        with self._explained():
-            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        with self._explained(), _alone_in(folder):
             self._prepare()
+        if self._has_pending_erasures():
+            self.erase_traces()
 
     def create(self, opening: Sealed, after: Standing, plan: str | None) -> None:
         with self._transaction() as db:
@@ -137,10 +144,9 @@ class SQLiteStore:
             no, *rest = _row(db, thread_id)
             standing = _standing(*rest)
             first = standing.state.turn_count - turns
-            ends = db.execute(f"{_LINES} AND e.seq IN (0, ?) ORDER BY e.seq", (no, standing.state.closing_seq))
-            opening, *closing_line = [StoredLine(*row) for row in ends]
-            newest = db.execute(f"{_LINES} AND e.turn_index >= ? ORDER BY e.turn_index", (no, first))
-            return Window(standing, [opening, *(StoredLine(*row) for row in newest), *closing_line])
+            ends = db.execute(f"{_LINES} AND e.seq IN (0, ?)", (no, standing.state.closing_seq)).fetchall()
+            newest = db.execute(f"{_LINES} AND e.turn_index >= ?", (no, first)).fetchall()
+        return Window(standing, sorted((StoredLine(*row) for row in ends + newest), key=lambda line: line.seq))
 
     def line(self, thread_id: str, turn_index: int) -> StoredLine | None:
         with self._snapshot() as db:
@@ -159,11 +165,16 @@ class SQLiteStore:
 
     def erase_traces(self) -> bool:
         with self._connection() as db:
-            db.execute(f"PRAGMA busy_timeout = {CHECKPOINT_TIMEOUT_MS}")
-            done = _checkpoint(db)
-            if done:
-                db.execute("DELETE FROM pending_erasure")
-            db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+            try:
+                db.execute(f"PRAGMA busy_timeout = {CHECKPOINT_TIMEOUT_MS}")
+                marks = db.execute("SELECT no, seq FROM pending_erasure").fetchall()
+                done = _checkpoint(db)
+                if done:  # only what was marked before the checkpoint: another process may have redacted since
+                    db.executemany("DELETE FROM pending_erasure WHERE no = ? AND seq = ?", marks)
+            except sqlite3.OperationalError:  # a lock, a full disk: the marks stand, and the redaction with them
+                done = False
+            finally:
+                db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         return done
 
     def close(self) -> None:
@@ -174,9 +185,11 @@ class SQLiteStore:
                 return
 
     def _prepare(self) -> None:
-        with closing(self._connect()) as db:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("BEGIN IMMEDIATE")
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        elif self._path.stat().st_mode & 0o077:
+            self._path.chmod(0o600)
+        with self._connection() as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise StoreTooNew(
@@ -184,24 +197,32 @@ class SQLiteStore:
                     "Upgrade with `pip install -U run-debate`.",
                 )
             if version == 0:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("BEGIN IMMEDIATE")
                 for statement in _SCHEMA.split(";\n"):
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {VERSION}")
-            db.execute("COMMIT")
-            pending = db.execute("SELECT 1 FROM pending_erasure").fetchone()
-        if pending:
-            self.erase_traces()
+                db.execute("COMMIT")
+
+    def _has_pending_erasures(self) -> bool:
+        with self._connection() as db:
+            return db.execute("SELECT 1 FROM pending_erasure").fetchone() is not None
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        for pragma in (
-            f"busy_timeout = {BUSY_TIMEOUT_MS}",
-            "synchronous = FULL",
-            "secure_delete = ON",
-            "temp_store = MEMORY",
-            "foreign_keys = ON",
-        ):
-            db.execute(f"PRAGMA {pragma}")
+        db.text_factory = partial(str, encoding="utf-8", errors="replace")  # damaged bytes are verify's to find
+        try:
+            for pragma in (
+                f"busy_timeout = {BUSY_TIMEOUT_MS}",
+                "synchronous = FULL",
+                "secure_delete = ON",
+                "temp_store = MEMORY",
+                "foreign_keys = ON",
+            ):
+                db.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            db.close()
+            raise
         return db
 
     @contextmanager
@@ -244,6 +265,17 @@ class SQLiteStore:
             raise StoreUnavailable(f"The store {self._path} cannot be used: {error}.", _cure(error)) from error
 
 
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Opens stores one at a time: SQLite does not wait when two connections switch a new file to WAL at once."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _cure(error: Exception) -> str:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith("SQLITE_BUSY"):
@@ -274,7 +306,7 @@ def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
         (no, erasure.target),
     )
     db.execute("UPDATE entries SET erased_by = ? WHERE no = ? AND seq = ?", (erasure.by, no, erasure.target))
-    db.execute("INSERT OR IGNORE INTO pending_erasure VALUES (?)", (no,))
+    db.execute("INSERT INTO pending_erasure VALUES (?, ?)", (no, erasure.by))
 
 
 def _checkpoint(db: sqlite3.Connection) -> bool:
@@ -283,9 +315,10 @@ def _checkpoint(db: sqlite3.Connection) -> bool:
 
 
 def _row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, str]:
-    row: tuple[int, str, str, str] | None = db.execute(
-        "SELECT no, thread_id, head, state FROM threads WHERE thread_id = ?", (thread_id,)
-    ).fetchone()
+    row: tuple[int, str, str, str] | None = None
+    if thread_id.isascii():  # no other id can be there, and SQLite cannot be asked for a lone surrogate
+        named = db.execute("SELECT no, thread_id, head, state FROM threads WHERE thread_id = ?", (thread_id,))
+        row = named.fetchone()
     if row is None:
         raise UnknownThread(f"There is no debate {thread_id}.", "`debate-hall list` shows those there are.")
     return row
@@ -294,5 +327,5 @@ def _row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, str]:
 def _standing(thread_id: str, head: str, state: str) -> Standing:
     try:
         return Standing(head, State.decode(state))
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, HallError) as error:
         raise LedgerBroken(thread_id, None, "the state beside the head cannot be read") from error

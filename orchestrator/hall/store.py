@@ -98,4 +98,4 @@ def open_store(location: str | Path | None = None) -> Store:
             f"This version keeps ledgers in SQLite, not at {named.split('://')[0]}://….",
             f"Unset DEBATE_HALL_STORE, or set it to a folder ({folder.STATE_DIR} does the same).",
         )
-    return SQLiteStore(folder.prepare(Path(named).expanduser() if named else folder.state_folder(os.environ)))
+    return SQLiteStore(folder.prepare(Path(named) if named else folder.state_folder(os.environ)))

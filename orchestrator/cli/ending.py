@@ -1,0 +1,66 @@
+"""How a command ends: exit codes, and what is said when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+from orchestrator.errors import (
+    DebateError,
+    HallError,
+    LedgerBroken,
+    RunPaused,
+    StoreError,
+    UsageError,
+)
+
+
+class Exit(IntEnum):
+    """What a caller can rely on."""
+
+    DECIDED = 0
+    INTERNAL = 1
+    USAGE = 2
+    PAUSED = 3
+    NO_CONSENSUS = 4
+    LEDGER_BROKEN = 7
+    INTERRUPTED = 130
+
+
+def exit_code(error: BaseException) -> Exit:
+    """The exit code for an error."""
+    match error:
+        case RunPaused():
+            return Exit.PAUSED
+        case LedgerBroken():
+            return Exit.LEDGER_BROKEN
+        case UsageError() | HallError() | StoreError():
+            return Exit.USAGE
+        case KeyboardInterrupt():
+            return Exit.INTERRUPTED
+        case _:
+            return Exit.INTERNAL
+
+
+def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error behind a task group's: the first that is one of ours, else the first."""
+    leaves = list(_leaves(group))
+    return next((error for error in leaves if isinstance(error, DebateError)), leaves[0])
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+@contextmanager
+def plain_group() -> Iterator[None]:
+    """Raises the one error behind an exception group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        raise only_error(group) from group

@@ -1,0 +1,92 @@
+"""A run's events as plain lines for people, one for each draft and each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+from orchestrator import events
+from orchestrator.cli.plain import visible
+from orchestrator.events import Told
+
+
+def progress_lines(write: Callable[[str], None]) -> Callable[[Told], None]:
+    """Returns a reader of the event stream that writes what people want to see."""
+
+    def read(told: Told) -> None:
+        line = line_of(told.event)
+        if line:
+            write(visible(line))
+
+    return read
+
+
+@singledispatch
+def line_of(event: Any) -> str:
+    """The line for an event; empty for those that people need not see."""
+    return ""
+
+
+@line_of.register
+def _(event: events.RunStarted) -> str:
+    return f"{event.recipe}: {_count(event.turns, 'turn')} in {_count(event.rounds, 'round')}"
+
+
+@line_of.register
+def _(event: events.RoundStarted) -> str:
+    return f"round {event.round} of {event.rounds}"
+
+
+@line_of.register
+def _(event: events.DraftFinished) -> str:
+    tokens = f"{event.input:,} tokens in ({event.cached:,} cached), {event.output:,} out"
+    return f"  {_who(event)} {_done(event.step)} in {event.seconds:.1f} s, {tokens}, {event.answered}"
+
+
+@line_of.register
+def _(event: events.DraftFailed) -> str:
+    return f"  {_who(event)} failed after {event.seconds:.1f} s: {event.message}"
+
+
+@line_of.register
+def _(event: events.Retried) -> str:
+    return f"  {_who(event)} attempt {event.attempt} failed, again in {event.wait_s:.1f} s: {event.message}"
+
+
+@line_of.register
+def _(event: events.FellBack) -> str:
+    return f"  {_who(event)} {event.model} failed, now {event.to}: {event.message}"
+
+
+@line_of.register
+def _(event: events.SentBack) -> str:
+    return f"  {_who(event)} sent back once: {event.reason}"
+
+
+@line_of.register
+def _(event: events.TurnCommitted) -> str:
+    return f"  {event.role:<4} {event.agent:<22} committed as T{event.turn_index + 1}, {event.hash[:19]}…"
+
+
+@line_of.register
+def _(event: events.HeadMoved) -> str:
+    spoken = f"with {_count(event.turns, 'turn')}" if event.turns else "without words"
+    return f"  another writer moved the head {spoken}"
+
+
+@line_of.register
+def _(event: events.Closed) -> str:
+    return f"closed: {event.status}, head {event.head}"
+
+
+def _who(event: events.DraftEvent) -> str:
+    return f"{event.role:<4} {event.agent:<22}"
+
+
+def _done(step: str) -> str:
+    return "wrote its checklist" if step == "checklist" else "drafted"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

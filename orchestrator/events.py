@@ -1,0 +1,192 @@
+"""What a run tells while it goes on: one stream, and whoever wants to know reads it.
+
+Displays, progress lines and logs are readers of this stream; nothing else reaches into a running debate. An event is
+about what happened; its place in the stream (`Told`) adds number, time and thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, ClassVar
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    type: ClassVar[str] = "run_started"
+    recipe: str
+    rounds: int
+    turns: int
+    plan_hash: str
+    rehearsal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundStarted:
+    type: ClassVar[str] = "round_started"
+    round: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftEvent:
+    """A seat at work. `step` is turn, checklist or apply; `model` the route that is asked."""
+
+    type: ClassVar[str] = ""
+    slot: str
+    role: str
+    agent: str
+    step: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftStarted(DraftEvent):
+    type: ClassVar[str] = "draft_started"
+    lens: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftFinished(DraftEvent):
+    """Tokens are those of all calls that this draft took; `cost_usd` is None when a price is unknown."""
+
+    type: ClassVar[str] = "draft_finished"
+    answered: str
+    seconds: float
+    input: int
+    cached: int
+    output: int
+    cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftFailed(DraftEvent):
+    type: ClassVar[str] = "draft_failed"
+    seconds: float
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried(DraftEvent):
+    """The call failed and is made again after `wait_s` seconds; `attempt` is the one that failed, from 1."""
+
+    type: ClassVar[str] = "retried"
+    attempt: int
+    wait_s: float
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FellBack(DraftEvent):
+    """The route failed for good; `to` is asked instead."""
+
+    type: ClassVar[str] = "fell_back"
+    to: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBack(DraftEvent):
+    """The draft lacks something that is checked; it is asked for once more."""
+
+    type: ClassVar[str] = "sent_back"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCommitted:
+    type: ClassVar[str] = "turn_committed"
+    slot: str
+    turn_index: int
+    round: int
+    role: str
+    agent: str
+    model: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadMoved:
+    """Another writer was faster; `turns` are its new turns. What rested on the old head is drafted again."""
+
+    type: ClassVar[str] = "head_moved"
+    head: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paused:
+    type: ClassVar[str] = "paused"
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    type: ClassVar[str] = "closed"
+    status: str
+    head: str
+
+
+Event = (
+    RunStarted
+    | RoundStarted
+    | DraftStarted
+    | DraftFinished
+    | DraftFailed
+    | Retried
+    | FellBack
+    | SentBack
+    | TurnCommitted
+    | HeadMoved
+    | Paused
+    | Closed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event in its place in a run's stream; `seq` counts from 0."""
+
+    seq: int
+    at: str  # ISO 8601, UTC
+    thread_id: str
+    event: Event
+
+    def as_dict(self) -> dict[str, Any]:
+        """The event as JSON values, amounts as decimal strings."""
+        members = {
+            name: str(value) if isinstance(value, Decimal) else value for name, value in asdict(self.event).items()
+        }
+        place = {"v": VERSION, "seq": self.seq, "at": self.at, "thread_id": self.thread_id}
+        return {**place, "type": self.event.type, **members}
+
+
+Reader = Callable[[Told], None]
+
+
+class Stream:
+    """Numbers a run's events and hands each to every reader, in the order in which they happen.
+
+    Args:
+        clock: says what time it is, in UTC.
+        readers: called one after the other; they must be quick, for the run waits for them.
+    """
+
+    def __init__(self, thread_id: str, clock: Callable[[], datetime], *readers: Reader) -> None:
+        self._thread_id, self._clock, self._readers = thread_id, clock, readers
+        self._seq = 0
+
+    def __call__(self, event: Event) -> None:
+        at = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        told = Told(self._seq, at, self._thread_id, event)
+        self._seq += 1
+        for reader in self._readers:
+            reader(told)

@@ -1,0 +1,142 @@
+"""A decision record as a MADR-style ADR: the decision first, then what it rests on.
+
+What models wrote stands in block quotes, so that no heading, fence or list in it can pass for this document's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Turn
+from orchestrator.hall.terms import Status
+from orchestrator.record import DecisionRecord, SeatCost
+
+REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
+
+
+def render_adr(record: DecisionRecord, debate: Debate) -> str:
+    """Returns `decision.md`."""
+    sections = [
+        _front_matter(record),
+        f"# {_line(record.title)}",
+        *_marks(record),
+        "## Context and Problem Statement",
+        quote(record.question),
+        *_evidence(record),
+        "## Considered Options",
+        _list(_opening_words(debate, "Wind")),
+        "## Decision Outcome",
+        *_outcome(record, debate),
+        "### Constraints",
+        _list(_constraints(record)),
+        "### Confirmation",
+        _list(_verdicts(record)),
+        "## More Information",
+        _seats(record.seats),
+        _list(_facts(record)),
+        *_warnings(record),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def quote(text: str) -> str:
+    """Returns text as a Markdown block quote, which nothing in it can leave."""
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def _front_matter(record: DecisionRecord) -> str:
+    status = {Status.SYNTHESIS: "proposed", Status.STALEMATE: "proposed"}.get(record.status, "rejected")
+    return f"---\nstatus: {'draft' if record.rehearsal else status}\ndate: {record.decided_at[:10]}\n---"
+
+
+def _marks(record: DecisionRecord) -> Iterator[str]:
+    if record.rehearsal:
+        yield f"**{REHEARSAL_MARK}**"
+    if record.status is Status.STALEMATE:
+        yield "**STALEMATE: the objections below were not settled.**"
+    if record.status is Status.FORCE_CLOSED:
+        yield "**CLOSED BY FORCE: there is no decision.**"
+
+
+def _evidence(record: DecisionRecord) -> Iterator[str]:
+    if record.evidence:
+        yield "Evidence that was on the table:"
+        yield _list(f"{piece.id} `{_line(piece.path)}` ({piece.sha256})" for piece in record.evidence)
+
+
+def _opening_words(debate: Debate, role: str) -> Iterator[str]:
+    for line in debate.turns:
+        body = line.entry.body
+        if isinstance(body, Turn) and body.role == role:
+            speaker = _line(body.agent_role or "unnamed")
+            yield f"T{body.turn_index + 1}, {speaker}, round {body.round}: {_glimpse(line.words)}"
+
+
+def _outcome(record: DecisionRecord, debate: Debate) -> Iterator[str]:
+    if record.decision is not None:
+        yield "Door's synthesis, in its own words:"
+        yield quote(record.decision)
+    elif record.rehearsal and debate.synthesis:
+        yield "None. Door's worksheet closes with the questions that a decision must answer:"
+        yield quote(debate.synthesis.words)
+    elif debate.closing:
+        yield f"None. The debate was closed by force: {_line(debate.closing.words)}"
+
+
+def _constraints(record: DecisionRecord) -> Iterator[str]:
+    for constraint in record.constraints:
+        yield f"{constraint.id} ({constraint.nature or 'nature not stated'}): {_line(constraint.statement)}"
+
+
+def _verdicts(record: DecisionRecord) -> Iterator[str]:
+    for verdict in record.verdicts:
+        yield f"T{verdict.turn}, {_line(verdict.agent)}: {verdict.verdict or 'no verdict stated'}"
+
+
+def _seats(seats: Iterable[SeatCost]) -> str:
+    rows = ["| Voice | Agent | Model | Turns | Tokens in (cached) | out | Cost |", "|---|---|---|---|---|---|---|"]
+    for seat in seats:
+        agent = f"{seat.agent}, {seat.lens}" if seat.lens else seat.agent
+        cost = "unknown" if seat.cost_usd is None else f"${seat.cost_usd:.4f}"
+        tokens = f"{seat.tokens.input} ({seat.tokens.cached}) | {seat.tokens.output}"
+        models = ", ".join(seat.answered)
+        rows.append(f"| {seat.role} | {_cell(agent)} | {_cell(models)} | {seat.turns} | {tokens} | {cost} |")
+    return "\n".join(rows)
+
+
+def _facts(record: DecisionRecord) -> Iterator[str]:
+    cost = "unknown (a model without a known price took part)" if record.cost_usd is None else f"${record.cost_usd:.4f}"
+    yield f"Thread: `{record.thread_id}`"
+    yield f"Head of the ledger: `{record.head}`"
+    if record.plan_hash:
+        yield f"Plan: `{record.plan_hash}`"
+    yield f"Cost of the turns: {cost}"
+    if record.starved_roles:
+        yield f"Roles that a round did without: {', '.join(record.starved_roles)}"
+    for change in record.substitutions:
+        yield f"T{change.turn}: {_line(change.route)} answered instead of {_line(change.asked)}"
+
+
+def _warnings(record: DecisionRecord) -> Iterator[str]:
+    if record.warnings:
+        yield "### What to know"
+        yield _list(_line(warning) for warning in record.warnings)
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items) or "- None stated."
+
+
+def _glimpse(text: str) -> str:
+    words = _line(text).lstrip("#>*- ")
+    return words if len(words) <= 160 else f"{words[:157].rstrip()}…"
+
+
+def _line(text: str) -> str:
+    """One line that opens no markup: line ends become spaces, and what could begin HTML or a link is shown as text."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("`", "'").replace("[", "\\[")
+
+
+def _cell(text: str) -> str:
+    return _line(text).replace("|", "\\|")

@@ -1,0 +1,228 @@
+"""What a provider's exception means: one table from foreign exception classes to our `ModelError` tree.
+
+litellm's own classes are not enough: a missing key, a refused connection and a web page all arrive as its
+`InternalServerError`, a safety refusal as its `BadRequestError`. So where its class is vague, the evidence beneath is
+asked first: the words, then the HTTP status that really came, or where none came, the exceptions that caused it.
+
+Classes are known by name, so that nothing here imports litellm.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from orchestrator.errors import (
+    AuthenticationFailed,
+    BadRequest,
+    ConnectionFailed,
+    ContentRefused,
+    ContextTooLong,
+    CutOff,
+    DebateError,
+    GarbledReply,
+    ModelError,
+    NoSuchModel,
+    Overloaded,
+    RateLimited,
+    ServerFailed,
+    TimedOut,
+)
+from orchestrator.secrets import scrub
+
+MAX_WORDS = 300
+
+# By class name, looked up along the method resolution order: a subclass not named here means what its parent means.
+KINDS: dict[str, type[ModelError]] = {
+    # litellm.exceptions
+    "AuthenticationError": AuthenticationFailed,
+    "PermissionDeniedError": AuthenticationFailed,
+    "PaymentRequiredError": AuthenticationFailed,
+    "BudgetExceededError": AuthenticationFailed,
+    "NotFoundError": NoSuchModel,
+    "LiteLLMUnknownProvider": NoSuchModel,
+    "ModelNotMappedError": NoSuchModel,
+    "EndpointNotSupportedByModelError": NoSuchModel,
+    "BadRequestError": BadRequest,
+    "InvalidRequestError": BadRequest,
+    "UnprocessableEntityError": BadRequest,
+    "RateLimitError": RateLimited,
+    "ServiceUnavailableError": Overloaded,
+    "Timeout": TimedOut,
+    "APIConnectionError": ServerFailed,  # litellm's name for all that surprised it; a true one shows a cause beneath
+    "InternalServerError": ServerFailed,
+    "BadGatewayError": ServerFailed,
+    "APIError": ServerFailed,
+    "OpenAIError": ServerFailed,
+    "ContextWindowExceededError": ContextTooLong,
+    "ContentPolicyViolationError": ContentRefused,
+    "RejectedRequestError": ContentRefused,
+    "GuardrailRaisedException": ContentRefused,
+    "BlockedPiiEntityError": ContentRefused,
+    "ModifyResponseException": ContentRefused,
+    "SensitiveDataRouteException": ContentRefused,
+    "APIResponseValidationError": GarbledReply,
+    "MidStreamFallbackError": CutOff,
+    # what lies beneath them: httpx, the standard library
+    "TimeoutException": TimedOut,
+    "TimeoutError": TimedOut,
+    "TransportError": ConnectionFailed,
+    "ConnectionError": ConnectionFailed,
+    "JSONDecodeError": GarbledReply,
+}
+
+_STATUS: dict[int, type[ModelError]] = {
+    401: AuthenticationFailed,
+    402: AuthenticationFailed,
+    403: AuthenticationFailed,
+    404: NoSuchModel,
+    408: TimedOut,
+    413: ContextTooLong,
+    429: RateLimited,
+    503: Overloaded,
+    504: TimedOut,
+    529: Overloaded,
+}
+
+# Kinds under which litellm files what it did not recognise; only these are refined.
+_VAGUE = (BadRequest, ServerFailed, RateLimited, NoSuchModel)
+
+_WORDS: tuple[tuple[re.Pattern[str], type[ModelError]], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind)
+    for pattern, kind in (
+        (r"insufficient_quota|credit balance is too low|insufficient credits", AuthenticationFailed),
+        (r"missing credentials|missing \w+ api.key|api_key client option must be set", AuthenticationFailed),
+        (r"LLM Provider NOT provided", NoSuchModel),
+        (r"content_policy|content_filter|content management policy|usage polic", ContentRefused),
+        (r"safety system|violat\w+ our|prohibited_content|input was flagged|flagged for", ContentRefused),
+        (r"invalid response from LLM endpoint", GarbledReply),
+    )
+)
+
+_CURES: dict[type[ModelError], str] = {
+    AuthenticationFailed: "Check the provider's key in the environment, that it may use this model, and its credit.",
+    NoSuchModel: "Check the model's name, and api_base if the models file gives one.",
+    ContextTooLong: "Attach less context, take a recipe with fewer turns, or give the role a model that reads more.",
+    ContentRefused: "Put the question in other words, or give the role another model.",
+    TimedOut: "Raise timeout_s in the models file if the model needs longer.",
+    ConnectionFailed: "Check the network, and that the server at api_base is running if the models file gives one.",
+    GarbledReply: "Check api_base in the models file: it must be the address of an API, such as http://host/v1.",
+    CutOff: "Raise max_output_tokens in the models file.",
+}
+
+_PAGE = re.compile(r"<!doctype html|<html", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?: Error)?(?: \w+Error)?(?: -|:) )+")
+_NOISE = re.compile(
+    r" ssl:(?:<[^>]*>|default)|\.? Handle with `litellm\.\w+`\.|\s*Traceback \(most recent.*", re.DOTALL
+)
+_RETRY_DELAY = re.compile(r'"retryDelay":\s*"([\d.]+)s"')  # Google's google.rpc.RetryInfo
+
+
+def model_error(error: Exception, *, model: str, secrets: Iterable[str] = ()) -> ModelError:
+    """The `ModelError` that says what `error` means; raise it `from error`.
+
+    Args:
+        error: whatever the call to the provider raised.
+        model: the route that was asked.
+        secrets: texts that must not appear in the message, such as the key that was used.
+    """
+    chain = tuple(_chain(error))
+    response = next((e.response for e in reversed(chain) if type(e).__name__ == "HTTPStatusError"), None)  # type: ignore[attr-defined]
+    status = None if response is None else int(response.status_code)
+    body = "" if response is None else str(response.text)
+    kind = _kind(chain, status, f"{error} {body}")
+    return failure(
+        kind,
+        _told(kind, chain, body),
+        model=model,
+        status=status,
+        retry_after=_retry_after(response, body),
+        secrets=secrets,
+    )
+
+
+def failure(
+    kind: type[ModelError],
+    words: str,
+    *,
+    model: str,
+    status: int | None = None,
+    retry_after: float | None = None,
+    secrets: Iterable[str] = (),
+) -> ModelError:
+    """A `ModelError` with its cure, its words on one line and without keys."""
+    asked = f"{model} answered HTTP {status}" if status else model
+    told = f"{asked}: {one_line(words, secrets)}"
+    return kind(told, _CURES.get(kind, ""), model=model, status=status, retry_after=retry_after)
+
+
+def kind_of(error_class: type[BaseException]) -> type[ModelError] | None:
+    """What the table says of a class; None when it names neither the class nor one above it."""
+    return next((KINDS[base.__name__] for base in error_class.__mro__ if base.__name__ in KINDS), None)
+
+
+def one_line(text: str, secrets: Iterable[str] = ()) -> str:
+    """At most `MAX_WORDS` characters of `text`, on one line, without secrets."""
+    line = " ".join(scrub(text, secrets).split())
+    return line if len(line) <= MAX_WORDS else f"{line[: MAX_WORDS - 1]}…"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception and what caused it, the outermost first.
+
+    It ends at an error of our own: that is an earlier attempt's, which the caller was handling when it tried again.
+    """
+    step: BaseException | None = error
+    while step is not None and not isinstance(step, DebateError):
+        yield step
+        step = step.__cause__ or step.__context__
+
+
+def _kind(chain: tuple[BaseException, ...], status: int | None, words: str) -> type[ModelError]:
+    named = kind_of(type(chain[0])) or ServerFailed
+    if named not in _VAGUE:
+        return named
+    if _PAGE.search(words) and status in (None, 404, 405):
+        return GarbledReply
+    by_words = next((kind for pattern, kind in _WORDS if pattern.search(words)), None)
+    if by_words or status:
+        return by_words or _STATUS.get(status or 0) or named
+    beneath = (kind_of(type(cause)) for cause in reversed(chain[1:]))
+    return next((kind for kind in beneath if kind in (TimedOut, ConnectionFailed, GarbledReply)), named)
+
+
+def _told(kind: type[ModelError], chain: tuple[BaseException, ...], body: str) -> str:
+    """The provider's own words, or the network's where no provider was reached."""
+    text = _words_in(body) or str(chain[0])
+    if kind is TimedOut and not body:
+        return "no answer in time"
+    if kind is ConnectionFailed:
+        text = next((str(cause) for cause in reversed(chain) if kind_of(type(cause)) is kind and str(cause)), text)
+    if page := _PAGE.search(text):
+        title = _TITLE.search(text, page.start())
+        return f"a web page instead of an answer ({' '.join(title[1].split())})" if title else "a web page, no answer"
+    return _PREFIXES.sub("", _NOISE.sub("", text)) or type(chain[-1]).__name__
+
+
+def _words_in(body: str) -> str:
+    """The sentence in an error's body: most providers say `error.message`."""
+    try:
+        found: Any = json.loads(body)
+    except ValueError:
+        return body
+    for key in ("error", "message", "detail"):
+        found = found.get(key, found) if isinstance(found, dict) else found
+    return found if isinstance(found, str) else body
+
+
+def _retry_after(response: Any, body: str) -> float | None:
+    """Seconds the provider asked to wait; a date in the header is left alone, since reading it takes a clock."""
+    header = "" if response is None else response.headers.get("retry-after", "")
+    delay = _RETRY_DELAY.search(body)
+    try:
+        return float(header or (delay[1] if delay else ""))
+    except ValueError:
+        return None

@@ -1,0 +1,224 @@
+"""Recipe, agents, evidence and routes resolved into one plan: rounds of seats, pinned and hashed.
+
+A plan holds the very texts that the seats will see, so that a process that comes later goes on with them though the
+files have changed. The runner reads a plan and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from orchestrator.agent import Agent
+from orchestrator.errors import ConfigurationError
+from orchestrator.evidence import Evidence
+from orchestrator.hall.ledger import plan_digest
+from orchestrator.hall.terms import Mode, Role
+from orchestrator.layout import Slot
+from orchestrator.models.base import Endpoint
+from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.recipe import Recipe
+from orchestrator.routing import Routing
+from orchestrator.strict_yaml import Shape
+
+
+class PinnedAgent(Shape):
+    """What a run needs of an agent, as it was when the run began."""
+
+    text: str
+    section: str
+    questions: tuple[str, ...]
+
+
+class PlannedSeat(Shape):
+    """One turn to come: who speaks, from which angle, through which routes (the first answers, the rest fall back).
+
+    `slot` names the place in the plan, `R1.Wall.2`; no two turns share one.
+    """
+
+    slot: str
+    role: Role
+    agent: str
+    lens: str | None
+    routes: tuple[str, ...]
+    temperature: float | None
+    max_output_tokens: int
+
+
+class PlannedRound(Shape):
+    """A round's seats in speaking order: all Winds, all Walls, all Doors."""
+
+    number: int
+    winds: tuple[PlannedSeat, ...]
+    walls: tuple[PlannedSeat, ...]
+    doors: tuple[PlannedSeat, ...]
+
+    def of(self, role: Role) -> tuple[PlannedSeat, ...]:
+        return {Role.WIND: self.winds, Role.WALL: self.walls, Role.DOOR: self.doors}[role]
+
+    @property
+    def seats(self) -> tuple[PlannedSeat, ...]:
+        return self.winds + self.walls + self.doors
+
+
+class Plan(Shape):
+    """All that a runner reads.
+
+    `fence` is the random marker around everything that is data in a prompt; `notices` are sentences a reader should
+    know before the debate begins.
+    """
+
+    v: Literal[1] = 1
+    recipe: Recipe
+    protocol: str
+    fence: str
+    agents: dict[str, PinnedAgent]
+    evidence: tuple[Evidence, ...]
+    endpoints: dict[str, Endpoint]
+    timeout_s: float
+    rounds: tuple[PlannedRound, ...]
+    notices: tuple[str, ...]
+
+    def encode(self) -> str:
+        """Returns the plan as the text that is pinned and hashed."""
+        return self.model_dump_json()
+
+    @classmethod
+    def decode(cls, text: str) -> Plan:
+        """Returns the plan that `encode` wrote."""
+        return cls.model_validate_json(text)
+
+    @property
+    def hash(self) -> str:
+        return plan_digest(self.encode())
+
+    @property
+    def mode(self) -> Mode:
+        return self.recipe.mode
+
+    @property
+    def turns(self) -> int:
+        return sum(len(planned.seats) for planned in self.rounds)
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether any seat's words come from the rehearsal instead of a model."""
+        return any(seat.routes[0] == REHEARSAL for planned in self.rounds for seat in planned.seats)
+
+    @property
+    def calls(self) -> int:
+        """Calls to models, if none has to be repeated."""
+        checklists = sum(len(planned.walls) for planned in self.rounds) if self.recipe.wall == "framework" else 0
+        return self.turns + checklists
+
+    @property
+    def longest_chain(self) -> int:
+        """Calls that wait for one another; the rest run beside them."""
+        return sum(2 + self._door_steps(planned) for planned in self.rounds)
+
+    def _door_steps(self, planned: PlannedRound) -> int:
+        if self.recipe.doors == "sequential":
+            return len(planned.doors)
+        return 2 if planned is self.rounds[-1] and len(planned.doors) > 1 else 1
+
+
+def make_plan(
+    recipe: Recipe,
+    agents: Mapping[str, Agent],
+    routing: Routing,
+    evidence: Sequence[Evidence] = (),
+    *,
+    protocol: str,
+    fence: str,
+) -> Plan:
+    """Resolves a recipe.
+
+    Args:
+        agents: every agent the recipe seats, by name.
+        routing: which models speak for whom.
+        protocol: the words that begin every prompt.
+        fence: a marker nobody can guess.
+
+    Raises:
+        ConfigurationError: an agent has another role than its seat; the recipe sets limits.
+        UsageError: a seat has no usable model.
+    """
+    _require_roles(recipe, agents)
+    if recipe.limits != type(recipe.limits)():
+        raise ConfigurationError(
+            "This version cannot keep a run within limits, and will not pretend to.",
+            "Remove them to run this recipe.",
+            source=recipe.source,
+            key="limits",
+        )
+    rounds = tuple(_round(recipe, agents, routing, number, slots) for number, slots in enumerate(recipe.slots, 1))
+    routes = [
+        route
+        for planned in rounds
+        for seat in planned.seats
+        for route in routing.of(seat.role, seat.agent)
+        if route.endpoint != Endpoint()
+    ]
+    return Plan(
+        recipe=recipe,
+        protocol=protocol,
+        fence=fence,
+        agents={
+            name: PinnedAgent(text=agent.text, section=agent.section, questions=agent.questions)
+            for name, agent in sorted(agents.items())
+        },
+        evidence=tuple(evidence),
+        endpoints={route.model: route.endpoint for route in routes},
+        timeout_s=routing.timeout_s,
+        rounds=rounds,
+        notices=(*routing.notices, *_not_yet(recipe)),
+    )
+
+
+def _require_roles(recipe: Recipe, agents: Mapping[str, Agent]) -> None:
+    for role in Role:
+        for seat in recipe.seats_of(role):
+            found = agents[seat.agent].role
+            if found is not role:
+                raise ConfigurationError(
+                    f"The agent {seat.agent} speaks as {found}, and the recipe {recipe.name} seats it as {role}.",
+                    f"Seat it under {found.lower()}, or choose another agent (`debate-hall agents`).",
+                    source=recipe.source,
+                    key=f"seats.{role.lower()}",
+                )
+
+
+def _round(
+    recipe: Recipe, agents: Mapping[str, Agent], routing: Routing, number: int, slots: Sequence[Slot]
+) -> PlannedRound:
+    seated: dict[Role, list[PlannedSeat]] = {role: [] for role in Role}
+    for slot in slots:
+        seat = recipe.seats_of(slot.role)[slot.seat]
+        agent, places = agents[seat.agent], seated[slot.role]
+        places.append(
+            PlannedSeat(
+                slot=slot_name(number, slot.role, len(places) + 1),
+                role=slot.role,
+                agent=seat.agent,
+                lens=seat.lens,
+                routes=tuple(route.model for route in routing.of(slot.role, seat.agent)),
+                temperature=agent.temperature,
+                max_output_tokens=agent.max_output_tokens or routing.max_output_tokens,
+            )
+        )
+    winds, walls, doors = (tuple(seated[role]) for role in Role)
+    return PlannedRound(number=number, winds=winds, walls=walls, doors=doors)
+
+
+def slot_name(round: int, role: Role, place: int) -> str:
+    return f"R{round}.{role}.{place}"
+
+
+def _not_yet(recipe: Recipe) -> tuple[str, ...]:
+    """What the recipe asks for and this version does not do: said, not hidden."""
+    asked = {
+        "votes on the synthesis (consensus)": recipe.consensus.required,
+        "an early close (early_close)": recipe.early_close,
+        "older rounds as Door's synthesis of them (context: synthesis)": recipe.context == "synthesis",
+    }
+    return tuple(f"The recipe asks for {what}; this version does without." for what, wanted in asked.items() if wanted)

@@ -1,0 +1,233 @@
+"""The decision record: what was decided, by whom, on what, at what cost, read off the ledger and nothing else.
+
+Nothing in it is believed that a model said about the debate: constraints are those that stand in Wall's turns,
+citations are checked against the pinned evidence, seats and costs are those of the committed turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orchestrator.evidence import Evidence, check, citations
+from orchestrator.hall.cognition import read_wall
+from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import SeatRecord, Turn
+from orchestrator.hall.results import balance
+from orchestrator.hall.terms import Role, Status
+from orchestrator.plan import Plan
+
+SCHEMA: Literal["run-debate/record/v1"] = "run-debate/record/v1"
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Constraint(Part):
+    """A constraint as a Wall stated it; `id` is the turn's, T3.C1."""
+
+    id: str
+    turn: int
+    statement: str
+    nature: str | None
+
+
+class Verdict(Part):
+    turn: int
+    agent: str
+    verdict: str | None
+
+
+class Citation(Part):
+    """A place that a turn cites; `problem` says why it is not there, None when it is."""
+
+    turn: int
+    citation: str
+    problem: str | None
+
+
+class EvidenceUsed(Part):
+    id: str
+    path: str
+    sha256: str
+
+
+class Tokens(Part):
+    input: int
+    cached: int
+    output: int
+
+
+class SeatCost(Part):
+    """One seat over the whole debate. `cost_usd` is None when a price is unknown; unknown is never zero."""
+
+    role: Role
+    agent: str
+    lens: str | None
+    asked: str
+    answered: tuple[str, ...]
+    turns: int
+    tokens: Tokens
+    cost_usd: Decimal | None
+
+
+class Substitution(Part):
+    """A turn that another route wrote than the one its seat asks first."""
+
+    turn: int
+    agent: str
+    asked: str
+    route: str
+    answered: str
+
+
+class DecisionRecord(Part):
+    """What a debate came to. `decision` is None when none was made: a rehearsal, or a debate closed by force."""
+
+    schema_: Literal["run-debate/record/v1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
+    title: str
+    question: str
+    thread_id: str
+    status: Status
+    rehearsal: bool
+    decision: str | None
+    verdicts: tuple[Verdict, ...]
+    constraints: tuple[Constraint, ...]
+    evidence: tuple[EvidenceUsed, ...]
+    citations: tuple[Citation, ...]
+    balance: dict[str, int]
+    starved_roles: tuple[Role, ...]
+    seats: tuple[SeatCost, ...]
+    substitutions: tuple[Substitution, ...]
+    tokens: Tokens
+    cost_usd: Decimal | None
+    decided_at: str
+    plan_hash: str | None
+    head: str
+    warnings: tuple[str, ...]
+
+
+def make_record(debate: Debate, plan: Plan | None, warnings: Sequence[str] = ()) -> DecisionRecord:
+    """Returns the record of a debate.
+
+    Args:
+        plan: the plan it followed; None for one that was held by hand.
+        warnings: what the run noticed.
+    """
+    evidence = plan.evidence if plan else ()
+    rehearsal = plan is not None and plan.is_rehearsal
+    turns = [_turn(line) for line in debate.turns]
+    seated = [turn.seat for turn in turns if turn.seat]
+    checked = tuple(_citations(debate, evidence))
+    broken = [f"T{found.turn} cites {found.citation}: {found.problem}" for found in checked if found.problem]
+    synthesis = debate.synthesis
+    return DecisionRecord(
+        title=title_of(debate.opening.words),
+        question=debate.opening.words,
+        thread_id=debate.state.thread_id,
+        status=debate.state.status,
+        rehearsal=rehearsal,
+        decision=synthesis.words if synthesis and not rehearsal else None,
+        verdicts=() if rehearsal else tuple(_verdicts(debate)),
+        constraints=() if rehearsal else tuple(_constraints(debate)),
+        evidence=tuple(EvidenceUsed(id=piece.id, path=piece.path, sha256=piece.sha256) for piece in evidence),
+        citations=checked,
+        balance=balance(debate.state),
+        starved_roles=debate.state.starved_roles,
+        seats=tuple(_seats(turns)),
+        substitutions=tuple(_substitutions(turns)),
+        tokens=_tokens(seated),
+        cost_usd=_cost(seated),
+        decided_at=debate.state.updated_at,
+        plan_hash=plan.hash if plan else None,
+        head=debate.head,
+        warnings=(*(plan.notices if plan else ()), *warnings, *broken),
+    )
+
+
+def title_of(topic: str) -> str:
+    """The topic's first line, short enough for a heading."""
+    line = next((line.strip() for line in topic.splitlines() if line.strip()), topic.strip())
+    line = line.lstrip("# ").strip() or "Untitled"
+    return line if len(line) <= 100 else f"{line[:97].rstrip()}…"
+
+
+def _turn(line: Line) -> Turn:
+    assert isinstance(line.entry.body, Turn)
+    return line.entry.body
+
+
+def _walls(debate: Debate) -> Iterator[tuple[Turn, str]]:
+    return (
+        (_turn(line), line.text) for line in debate.turns if _turn(line).role is Role.WALL and line.text is not None
+    )
+
+
+def _verdicts(debate: Debate) -> Iterator[Verdict]:
+    for turn, text in _walls(debate):
+        yield Verdict(turn=turn.turn_index + 1, agent=_speaker(turn), verdict=read_wall(text).verdict)
+
+
+def _constraints(debate: Debate) -> Iterator[Constraint]:
+    for turn, text in _walls(debate):
+        number = turn.turn_index + 1
+        for stated in read_wall(text).constraints:
+            yield Constraint(id=f"T{number}.{stated.id}", turn=number, statement=stated.statement, nature=stated.nature)
+
+
+def _citations(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[Citation]:
+    for line in debate.turns:
+        for found in citations(line.text or ""):
+            problem = check(found, evidence)
+            yield Citation(turn=_turn(line).turn_index + 1, citation=str(found), problem=problem)
+
+
+def _seats(turns: Iterable[Turn]) -> Iterator[SeatCost]:
+    groups: dict[tuple[Role, str, str | None], list[Turn]] = {}
+    for turn in turns:
+        groups.setdefault((turn.role, _speaker(turn), turn.seat.lens if turn.seat else None), []).append(turn)
+    for (role, agent, lens), spoken in groups.items():
+        seats = [turn.seat for turn in spoken if turn.seat]
+        yield SeatCost(
+            role=role,
+            agent=agent,
+            lens=lens,
+            asked=seats[0].asked if seats else "",
+            answered=tuple(dict.fromkeys(turn.model or "unnamed" for turn in spoken)),
+            turns=len(spoken),
+            tokens=_tokens(seats),
+            cost_usd=_cost(seats) if seats else None,
+        )
+
+
+def _speaker(turn: Turn) -> str:
+    return turn.agent_role or "unnamed"
+
+
+def _substitutions(turns: Iterable[Turn]) -> Iterator[Substitution]:
+    for turn in turns:
+        if turn.seat and turn.seat.route:
+            yield Substitution(
+                turn=turn.turn_index + 1,
+                agent=turn.seat.agent,
+                asked=turn.seat.asked,
+                route=turn.seat.route,
+                answered=turn.seat.answered,
+            )
+
+
+def _tokens(seats: Sequence[SeatRecord]) -> Tokens:
+    return Tokens(
+        input=sum(seat.input or 0 for seat in seats),
+        cached=sum(seat.cached or 0 for seat in seats),
+        output=sum(seat.output or 0 for seat in seats),
+    )
+
+
+def _cost(seats: Sequence[SeatRecord]) -> Decimal | None:
+    costs = [seat.cost for seat in seats]
+    return None if None in costs else sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))

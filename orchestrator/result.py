@@ -1,0 +1,99 @@
+"""A run's outcome as one JSON object: the same whether it decided, paused or never began."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import DebateError
+from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import Turn
+from orchestrator.models.base import Usage
+from orchestrator.record import DecisionRecord
+
+SCHEMA = "run-debate/result/v1"
+
+_NOTHING: dict[str, Any] = {
+    "schema": SCHEMA,
+    "thread_id": None,
+    "status": None,
+    "exit_code": 0,
+    "decision": None,
+    "record": None,
+    "head": None,
+    "rounds": 0,
+    "turns": [],
+    "tokens": {"input": 0, "cached": 0, "output": 0},
+    "cost_usd": "0",
+    "rehearsal": False,
+    "degraded": False,
+    "substitutions": [],
+    "uncertain": [],
+    "warnings": [],
+    "files": [],
+    "error": None,
+}
+
+
+def decided(
+    debate: Debate, record: DecisionRecord, spent: Usage, files: Sequence[Path], exit_code: int
+) -> dict[str, Any]:
+    """The outcome of a run that came to its end; tokens and cost are those of all its calls."""
+    plain = record.model_dump(mode="json", by_alias=True)
+    return {
+        **_NOTHING,
+        "thread_id": record.thread_id,
+        "status": record.status,
+        "exit_code": exit_code,
+        "decision": record.decision,
+        "record": plain,
+        "head": record.head,
+        "rounds": debate.state.round,
+        "turns": [_turn(line) for line in debate.turns],
+        "tokens": {"input": spent.input, "cached": spent.cached, "output": spent.output},
+        "cost_usd": None if spent.cost_usd is None else format(spent.cost_usd, "f"),
+        "rehearsal": record.rehearsal,
+        "substitutions": plain["substitutions"],
+        "warnings": plain["warnings"],
+        "files": [str(file) for file in files],
+    }
+
+
+def failed(
+    error: DebateError, exit_code: int, thread_id: str | None = None, debate: Debate | None = None
+) -> dict[str, Any]:
+    """The outcome of a run that did not: what happened, and the turns that stand if it had begun."""
+    begun: dict[str, Any] = {}
+    if debate is not None:
+        begun = {
+            "status": debate.state.status,
+            "head": debate.head,
+            "rounds": debate.state.round,
+            "turns": [_turn(line) for line in debate.turns],
+            "cost_usd": None,
+        }
+    return {**_NOTHING, "thread_id": thread_id, **begun, "exit_code": exit_code, "error": told(error)}
+
+
+def told(error: DebateError) -> dict[str, str]:
+    """An error as the result holds it."""
+    return {"code": error.code, "message": str(error)}
+
+
+def _turn(line: Line) -> dict[str, Any]:
+    body = line.entry.body
+    assert isinstance(body, Turn)
+    seat = body.seat
+    return {
+        "turn_index": body.turn_index,
+        "round": body.round,
+        "role": body.role,
+        "cognition": body.cognition,
+        "agent": body.agent_role,
+        "lens": seat.lens if seat else None,
+        "model": body.model,
+        "content": line.words,
+        "usage": {"input": seat.input, "cached": seat.cached, "output": seat.output} if seat else None,
+        "cost_usd": seat.cost if seat else None,
+    }

@@ -1,0 +1,123 @@
+"""The folder that a run leaves behind: the decision, the transcript, the ledger, the plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orchestrator.drafting import Draft
+from orchestrator.export.markdown import render_adr
+from orchestrator.files import write_atomically
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.export import debate_json, export_octave
+from orchestrator.plan import Plan, PlannedRound
+from orchestrator.record import DecisionRecord
+
+FORMATS = ("json", "octave", "adr")
+NAMES = {"json": "debate.json", "octave": "transcript.oct.md", "adr": "decision.md"}
+UNUSED = "unused-drafts.json"
+
+
+def render(format: str, debate: Debate, record: DecisionRecord) -> str:
+    """Returns a debate with its record in one of `FORMATS`."""
+    match format:
+        case "json":
+            view = {**debate_json(debate), "record": record.model_dump(mode="json", by_alias=True)}
+            return json.dumps(view, ensure_ascii=False, indent=2) + "\n"
+        case "octave":
+            return export_octave(debate, marks=("REHEARSAL",) if record.rehearsal else ())
+        case _:
+            return render_adr(record, debate)
+
+
+def write_run(
+    folder: Path, formats: Collection[str], debate: Debate, record: DecisionRecord, plan: Plan
+) -> tuple[Path, ...]:
+    """Writes each file whole or not at all.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
+    files = {NAMES[format]: render(format, debate, record) for format in FORMATS if format in formats}
+    return write_atomically(folder, {**files, "plan.yaml": plan_yaml(plan)})
+
+
+def keep_drafts(folder: Path, drafts: Sequence[Draft]) -> tuple[Path, ...]:
+    """Keeps drafts that became no turn: they are paid for."""
+    if not drafts:
+        return ()
+    kept = [
+        {"slot": draft.seat.slot, "agent": draft.seat.agent, "step": draft.step, "model": draft.answered}
+        | {"text": draft.text}
+        for draft in drafts
+    ]
+    return write_atomically(folder, {UNUSED: json.dumps(kept, ensure_ascii=False, indent=2) + "\n"})
+
+
+def plan_yaml(plan: Plan) -> str:
+    """Returns a plan for people: its rounds, seats and evidence, without the texts, whose digest stands at the top."""
+    return yaml.safe_dump(describe(plan), allow_unicode=True, sort_keys=False, width=120)
+
+
+def describe(plan: Plan) -> dict[str, Any]:
+    """Returns what `plan_yaml` says, as plain values."""
+    recipe = plan.recipe
+    return {
+        "recipe": recipe.name,
+        "summary": recipe.summary,
+        "plan_hash": plan.hash,
+        "mode": str(recipe.mode),
+        "wall": recipe.wall,
+        "doors": recipe.doors,
+        "socratic": recipe.socratic,
+        "turns": plan.turns,
+        "calls": plan.calls,
+        "longest_chain": plan.longest_chain,
+        "rounds": [_round(planned) for planned in plan.rounds],
+        "evidence": [
+            {"id": piece.id, "path": piece.path, "lines": len(piece.lines), "sha256": piece.sha256}
+            for piece in plan.evidence
+        ],
+        "endpoints": {
+            route: {name: str(value) for name, value in asdict(endpoint).items() if value is not None}
+            for route, endpoint in plan.endpoints.items()
+        },
+        "timeout_s": plan.timeout_s,
+        "notices": list(plan.notices),
+    }
+
+
+def outline(plan: Plan) -> str:
+    """Returns a plan as a screen of text: its rounds, a seat a line."""
+    recipe = plan.recipe
+    lines = [
+        f"{recipe.name}: {recipe.summary}",
+        f"{recipe.mode}, {plan.turns} turns in {len(plan.rounds)} rounds, Walls {recipe.wall}, Doors {recipe.doors}",
+    ]
+    for planned in plan.rounds:
+        lines += ["", f"Round {planned.number}"]
+        lines += [
+            f"  {seat.role:<5}{seat.agent:<23}{', '.join(seat.routes)}{f'  ({seat.lens})' if seat.lens else ''}"
+            for seat in planned.seats
+        ]
+    lines += ["", *(f"{piece.id} {piece.path}, {len(piece.lines)} lines, {piece.sha256}" for piece in plan.evidence)]
+    lines += [f"{plan.calls} calls, at most {plan.longest_chain} of them one after another"]
+    lines += [f"note: {notice}" for notice in plan.notices]
+    return "\n".join(lines) + "\n"
+
+
+def _round(planned: PlannedRound) -> dict[str, Any]:
+    return {
+        "round": planned.number,
+        "seats": [
+            {"slot": seat.slot, "role": str(seat.role), "agent": seat.agent}
+            | ({"lens": seat.lens} if seat.lens else {})
+            | {"models": list(seat.routes), "max_output_tokens": seat.max_output_tokens}
+            for seat in planned.seats
+        ],
+    }

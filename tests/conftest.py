@@ -1,0 +1,71 @@
+"""Every test runs without the network: only loopback answers. Coroutines run on asyncio, the loop litellm needs."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from endpoint import ModelServer
+
+
+class NetworkBlockedError(RuntimeError):
+    """A test reached for something beyond this machine."""
+
+
+def _refuse_beyond_loopback(connecting: socket.socket, address: Any) -> None:
+    if not isinstance(address, tuple) or address[0] in ("localhost", ""):  # a UNIX socket's address is a path
+        return
+    if not ipaddress.ip_address(address[0]).is_loopback:
+        connecting.close()
+        raise NetworkBlockedError(f"tests may not connect to {address[0]}")
+
+
+def _resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name not in (None, "", "localhost"):
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:  # a name, and asking for its address is already network
+            raise NetworkBlockedError(f"tests may not look up {name}") from None
+    return _getaddrinfo(host, *args, **kwargs)
+
+
+def _connect(self: socket.socket, address: Any) -> None:
+    _refuse_beyond_loopback(self, address)
+    _socket_connect(self, address)
+
+
+def _connect_ex(self: socket.socket, address: Any) -> int:
+    _refuse_beyond_loopback(self, address)
+    return _socket_connect_ex(self, address)
+
+
+_getaddrinfo, _socket_connect, _socket_connect_ex = socket.getaddrinfo, socket.socket.connect, socket.socket.connect_ex
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _only_loopback() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", _connect)
+        patch.setattr(socket.socket, "connect_ex", _connect_ex)
+        patch.setattr(socket, "getaddrinfo", _resolve)
+        yield
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def model_server() -> Iterator[ModelServer]:
+    """A provider on loopback; see `endpoint`."""
+    from endpoint import ModelServer  # here, because aiohttp is slow to import and most tests do without
+
+    with ModelServer() as server:
+        yield server

@@ -1,0 +1,313 @@
+"""A model provider on loopback: OpenAI-compatible chat completions over real HTTP, with a barrier and faults.
+
+It runs in a thread with a loop of its own, so that coroutines, synchronous commands and other processes can call it.
+
+    with ModelServer() as server:
+        server.hold_until(4, 3, 1)              # 4 requests must be in flight together, then 3, then 1
+        server.inject(rate_limited(2), model="wall-1", call=1)
+        ...                                     # ask openai/wall-1 at server.base_url
+        assert [call.model for call in server.calls] == [...]
+
+Time is never read: `Call.started` and `Call.finished` are positions in one order of events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from aiohttp import web
+from endpoint_voices import plausible
+
+Reply = Callable[["Call"], "str | Answer"]
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, as it arrived."""
+
+    number: int  # 1 is the first request the server got
+    nth: int  # 1 is the first request for this model
+    model: str
+    messages: tuple[tuple[str, str], ...]  # (role, text)
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    started: int
+    finished: int | None = None  # None while in flight, or when the caller went away
+
+    @property
+    def prompt(self) -> str:
+        return "\n\n".join(text for _, text in self.messages)
+
+    @property
+    def task(self) -> str:
+        """The last message: what is asked now."""
+        return self.messages[-1][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back: a completion when `status` is 200 and `body` is None, else `body` as it stands."""
+
+    text: str = ""
+    finish_reason: str = "stop"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    content_type: str = "application/json"
+    drop: bool = False  # close the connection without a reply
+
+
+def error(status: int, message: str, *, kind: str = "server_error", code: str | None = None, **headers: str) -> Answer:
+    """An error in OpenAI's format; headers are given as `retry_after="2"`."""
+    body = json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}})
+    return Answer(status=status, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def rate_limited(seconds: float) -> Answer:
+    return error(429, "Rate limit reached for requests.", kind="requests", retry_after=str(seconds))
+
+
+def out_of_quota() -> Answer:
+    return error(429, "You exceeded your current quota.", kind="insufficient_quota", code="insufficient_quota")
+
+
+def wrong_key(key: str = "sk-proj-1234567890abcdefghij") -> Answer:
+    message = f"Incorrect API key provided: {key}."
+    return error(401, message, kind="invalid_request_error", code="invalid_api_key")
+
+
+def no_such_model(model: str) -> Answer:
+    message = f"The model `{model}` does not exist or you do not have access to it."
+    return error(404, message, kind="invalid_request_error", code="model_not_found")
+
+
+def context_too_long() -> Answer:
+    message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    return error(400, message, kind="invalid_request_error", code="context_length_exceeded")
+
+
+def content_policy() -> Answer:
+    message = "Your request was rejected as a result of our safety system."
+    return error(400, message, kind="invalid_request_error", code="content_policy_violation")
+
+
+def server_error() -> Answer:
+    return error(500, "The server had an error while processing your request.")
+
+
+def overloaded(status: int = 503) -> Answer:
+    return error(status, "The engine is currently overloaded, please try again later.")
+
+
+def web_page(status: int = 200) -> Answer:
+    page = "<!DOCTYPE html><html><head><title>Welcome to nginx!</title></head><body><h1>It works</h1></body></html>"
+    return Answer(status=status, body=page, content_type="text/html")
+
+
+def broken_json() -> Answer:
+    return Answer(body='{"id": "chatcmpl-1", "choices": [{"message": {"role": "assi')
+
+
+def empty() -> Answer:
+    return Answer(text="")
+
+
+def cut_off(text: str = "The first option is to keep the two") -> Answer:
+    return Answer(text=text, finish_reason="length")
+
+
+def dropped() -> Answer:
+    return Answer(drop=True)
+
+
+class ModelServer:
+    """The server; a context manager. Settings may be changed between runs, not while requests are in flight.
+
+    Args:
+        reply: what a model says to a call; by default a plausible turn of the role that is asked.
+        latency_s: seconds before each reply, for benchmarks.
+        deadline_s: seconds a held request waits for its company before it is answered with HTTP 500.
+    """
+
+    def __init__(self, reply: Reply | None = None, *, latency_s: float = 0, deadline_s: float = 10) -> None:
+        self.reply: Reply = reply or plausible
+        self.latency_s, self.deadline_s = latency_s, deadline_s
+        self.calls: list[Call] = []
+        self.base_url = ""
+        self.arrived = threading.Event()  # set by the first request
+        self._events = itertools.count(1)
+        self._faults: list[tuple[str | None, int | None, Answer]] = []
+        self._gates: deque[int] = deque()
+        self._held: list[asyncio.Event] = []
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="model-server", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._started.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    def hold_until(self, *sizes: int) -> None:
+        """Holds requests until `sizes[0]` of them are in flight together, lets those go on, then the next size.
+
+        Callers that ask one after the other would wait for ever; after `deadline_s` they get HTTP 500. Requests after
+        the last size are not held.
+        """
+        self._gates = deque(sizes)
+
+    def inject(self, answer: Answer, *, model: str | None = None, call: int | None = None) -> None:
+        """Answers so instead: `model` None is every model, `call` None every call of the model, else its n-th (from 1).
+
+        Of several that fit, the first injected wins.
+        """
+        self._faults.append((model, call, answer))
+
+    def order(self) -> list[tuple[str, str]]:
+        """What happened in which order: ("started" | "finished", model)."""
+        events = [(call.started, "started", call.model) for call in self.calls]
+        events += [(call.finished, "finished", call.model) for call in self.calls if call.finished]
+        return [(what, model) for _, what, model in sorted(events)]
+
+    def models_file(self, *, pathos: str = "wind-1", ethos: str = "wall-1", logos: str = "door-1") -> str:
+        """The text of a models file whose cognitions are answered here, at 1, 0.5 and 3 US dollars a million tokens."""
+        entry = (
+            "  openai/{}:\n"
+            f"    api_base: {self.base_url}\n"
+            "    input_cost_per_token: 0.000001\n"
+            "    cached_cost_per_token: 0.0000005\n"
+            "    output_cost_per_token: 0.000003\n"
+            "    context_tokens: 200000\n"
+        )
+        return (
+            f"routes:\n  PATHOS: [openai/{pathos}]\n  ETHOS: [openai/{ethos}]\n  LOGOS: [openai/{logos}]\nmodels:\n"
+            + "".join(entry.format(model) for model in dict.fromkeys((pathos, ethos, logos)))
+        )
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._run())
+        finally:
+            self._loop.close()
+
+    async def _run(self) -> None:
+        self._stopping = asyncio.Event()
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_post("/v1/chat/completions", self._completions)
+        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        self.base_url = f"http://{host}:{port}/v1"
+        self._started.set()
+        await self._stopping.wait()
+        await runner.cleanup()
+
+    async def _completions(self, http: web.Request) -> web.StreamResponse:
+        call = self._record(await http.json(), http.headers)
+        in_company = await self._gate()
+        if self.latency_s:
+            await asyncio.sleep(self.latency_s)
+        answer = self._answer(call) if in_company else error(500, "held too long: the calls did not come together")
+        call.finished = next(self._events)
+        if answer.drop:
+            assert http.transport is not None
+            http.transport.abort()
+        body = answer.body if answer.body is not None else json.dumps(self._completion(call, answer))
+        return web.Response(
+            text=body, status=answer.status, headers=dict(answer.headers), content_type=answer.content_type
+        )
+
+    def _record(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Call:
+        model = body["model"]
+        call = Call(
+            number=len(self.calls) + 1,
+            nth=sum(earlier.model == model for earlier in self.calls) + 1,
+            model=model,
+            messages=tuple((message["role"], message["content"]) for message in body["messages"]),
+            body=body,
+            headers=dict(headers),
+            started=next(self._events),
+        )
+        self.calls.append(call)
+        self.arrived.set()
+        return call
+
+    async def _gate(self) -> bool:
+        """Waits for company where a gate says so; False when it did not come in time."""
+        if not self._gates:
+            return True
+        go = asyncio.Event()
+        self._held.append(go)
+        if len(self._held) == self._gates[0]:
+            self._gates.popleft()
+            for held in self._held:
+                held.set()
+            self._held = []
+        try:
+            await asyncio.wait_for(go.wait(), self.deadline_s)
+        except TimeoutError:
+            return False
+        finally:
+            if go in self._held:  # it gave up, or its caller went away
+                self._held.remove(go)
+        return True
+
+    def _answer(self, call: Call) -> Answer:
+        for model, number, answer in self._faults:
+            if model in (None, call.model) and number in (None, call.nth):
+                return answer
+        said = self.reply(call)
+        return said if isinstance(said, Answer) else Answer(said)
+
+    def _completion(self, call: Call, answer: Answer) -> dict[str, Any]:
+        prompt, completion = tokens(call.messages), tokens((("assistant", answer.text),))
+        return {
+            "id": f"chatcmpl-{call.number}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": call.model,
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": answer.finish_reason,
+                    "message": {"role": "assistant", "content": answer.text},
+                }
+            ],
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": completion,
+                "total_tokens": prompt + completion,
+                "prompt_tokens_details": {"cached_tokens": self._cached(call)},
+            },
+        }
+
+    def _cached(self, call: Call) -> int:
+        """Tokens of the longest beginning, in whole messages, that an earlier request to the same model had too."""
+        earlier = [other for other in self.calls[: call.number - 1] if other.model == call.model]
+        return max((tokens(_common(call.messages, other.messages)) for other in earlier), default=0)
+
+
+def _common(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    length = next(
+        (i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs))
+    )
+    return mine[:length]
+
+
+def tokens(messages: Sequence[tuple[str, str]]) -> int:
+    """How this provider counts: four bytes a token, one token for each message."""
+    return sum(1 + len(text.encode()) // 4 for _, text in messages)

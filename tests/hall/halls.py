@@ -1,0 +1,94 @@
+"""Halls to test on: a clock that ticks, salts that count, and debates with every kind of entry."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from orchestrator.hall.entries import SeatRecord
+from orchestrator.hall.folder import prepare
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.sqlite import FILE, SQLiteStore
+from orchestrator.hall.terms import Role
+
+THREAD = "2026-01-06-billing"
+OTHER = "2026-01-07-other"
+SEAT = SeatRecord(
+    slot="wall-1",
+    agent="critical-engineer",
+    asked="openai/wall-1",
+    answered="openai/wall-1-0102",
+    lens="cost, capacity and reversibility",
+    input=900,
+    cached=300,
+    output=120,
+    cost="0.0123",
+)
+PLAN = "rounds: 1  # ünïcode\r\n"
+
+
+def ticking_clock() -> Callable[[], datetime]:
+    seconds = count()
+    return lambda: datetime(2026, 1, 6, 9, tzinfo=UTC) + timedelta(seconds=next(seconds))
+
+
+def counting_salts() -> Callable[[], str]:
+    numbers = count()
+    return lambda: salt_number(next(numbers))
+
+
+def salt_number(number: int) -> str:
+    return hashlib.sha256(b"salt %d" % number).hexdigest()
+
+
+def hall_in(folder: Path) -> Hall:
+    return Hall(SQLiteStore(prepare(folder)), clock=ticking_clock(), salt=counting_salts())
+
+
+def database(folder: Path) -> sqlite3.Connection:
+    """A connection that knows nothing of the store's care; close it."""
+    db = sqlite3.connect(folder / FILE, isolation_level=None)
+    db.execute("PRAGMA synchronous = OFF")
+    return db
+
+
+def dump(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table."""
+    with closing(database(folder)) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        return {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+
+
+def speak(hall: Hall, thread_id: str, *roles: Role, pick: bool = False) -> None:
+    for role in roles:
+        if pick:
+            hall.pick_next_speaker(thread_id, role)
+        hall.add_turn(thread_id, role, f"What {role} says.")
+
+
+def every_kind(hall: Hall) -> None:
+    """Fills a hall: THREAD holds every kind of entry but force_closed, OTHER holds that one."""
+    hall.open_run(THREAD, "Should we move billing to Kafka?", PLAN, "mediated", 6, 2)
+    hall.pick_next_speaker(THREAD, "Wind")
+    hall.add_turn(THREAD, "Wind", "What if billing were a log?", agent_role="ideator", model="wind-1", token_input=5)
+    hall.note(THREAD, "The second Wall seat was not available.", "route_override", "runner")
+    hall.pick_next_speaker(THREAD, "Wall")
+    hall.add_turn(THREAD, "Wall", "Yes, but nobody on call knows Kafka.", seat=SEAT)
+    hall.pick_next_speaker(THREAD, "Door")
+    hall.add_turn(THREAD, "Door", "Therefore an outbox table, and no broker.")
+    hall.cast_vote(THREAD, "Wall", "object", "The outbox has no owner.", ["T2.C1"], SEAT)
+    hall.refine(THREAD, "Therefore an outbox table, owned by payments.", [8], SEAT)
+    hall.cast_vote(THREAD, "Wind", "approve", "It leaves the door open.")
+    hall.extend(THREAD, 9, 3, "the lead", "One more round was asked for.")
+    hall.tombstone_turn(THREAD, 0, "It named a customer.")
+    hall.close_debate(THREAD, "An outbox table, owned by payments, by March.")
+    hall.tombstone_turn(THREAD, 1, "It named a colleague.")
+    hall.init_debate(OTHER, "Which queue?")
+    hall.add_turn(OTHER, "Wind", "None at all.")
+    hall.force_close_debate(OTHER, "The question went away.")

@@ -1,0 +1,103 @@
+"""Prices and context sizes from litellm's own table, without importing litellm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.models.base import Endpoint
+from orchestrator.prices import Price, Rate, context_of, known_model, known_models, price_of
+
+TIERED = Price(
+    (
+        Rate(input=Decimal(2), output=Decimal(10), cached=Decimal("0.2"), written=Decimal("2.5")),
+        Rate(input=Decimal(4), output=Decimal(15), cached=Decimal("0.4"), written=Decimal(5), above=1000),
+    )
+)
+
+
+def test_reading_the_table_does_not_import_litellm() -> None:
+    code = (
+        "import sys; from orchestrator.prices import known_models; known_models(); sys.exit('litellm' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_table_is_read_once() -> None:
+    assert known_models() is known_models()
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "provider"),
+    [
+        ("claude-opus-5-5", "claude-opus-5-5", "anthropic"),
+        ("anthropic/claude-opus-5-5", "claude-opus-5-5", "anthropic"),
+        ("openai/gpt-6.1-sol", "gpt-6.1-sol", "openai"),
+        ("gemini/gemini-4-argon", "gemini/gemini-4-argon", "gemini"),
+        ("vertex_ai/gemini-2.5-pro", "gemini-2.5-pro", "vertex_ai-language-models"),
+    ],
+)
+def test_a_model_is_found_with_and_without_its_providers_prefix(name: str, found: str, provider: str) -> None:
+    known = known_model(name)
+    assert known is not None
+    assert (known.name, known.provider) == (found, provider)
+
+
+@pytest.mark.parametrize("name", ["", "/", "nope", "openai/nope", "openrouter/gpt-6.1-sol", "sample_spec", "openai/"])
+def test_a_model_is_not_found_under_another_providers_name(name: str) -> None:
+    assert known_model(name) is None
+
+
+def test_prices_are_exact_decimals() -> None:
+    known = known_model("claude-opus-5-5")
+    assert known is not None
+    assert known.price == Price((Rate(Decimal("0.000004"), Decimal("0.00002"), Decimal("2E-7"), Decimal("0.000005")),))
+    assert (known.context_tokens, known.max_output_tokens) == (1_000_000, 128_000)
+
+
+def test_every_known_number_is_a_number() -> None:
+    for known in known_models().values():
+        assert known.context_tokens is None or known.context_tokens > 0, known
+        assert known.price is None or all(isinstance(rate.input, Decimal) for rate in known.price.rates), known
+
+
+def test_no_price_is_unknown_and_not_zero() -> None:
+    unpriced = [known for known in known_models().values() if known.price is None]
+    assert unpriced
+    assert price_of(unpriced[0].name, Endpoint()) is None
+
+
+def test_a_call_is_priced_by_its_parts() -> None:
+    cost = TIERED.cost(input=100, cached=60, written=10, output=7)
+    assert cost == 30 * Decimal(2) + 60 * Decimal("0.2") + 10 * Decimal("2.5") + 7 * Decimal(10)
+
+
+def test_a_long_request_is_priced_at_its_own_rate() -> None:
+    assert TIERED.cost(input=1000, output=0) == 2000
+    assert TIERED.cost(input=1001, output=1) == 4004 + 15
+
+
+@given(st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 500), st.data())
+def test_more_tokens_never_cost_less_and_the_cache_never_costs_more(
+    read: int, more: int, output: int, data: st.DataObject
+) -> None:
+    cached = data.draw(st.integers(0, read))
+    assert TIERED.cost(input=read, output=output) <= TIERED.cost(input=read + more, output=output)
+    assert TIERED.cost(input=read, cached=cached, output=output) <= TIERED.cost(input=read, output=output)
+
+
+def test_the_models_file_wins_over_the_table() -> None:
+    endpoint = Endpoint(input_cost_per_token=Decimal(1), output_cost_per_token=Decimal(3), context_tokens=8192)
+    price = price_of("gpt-6.1-sol", endpoint)
+    assert price == Price((Rate(input=Decimal(1), output=Decimal(3), cached=Decimal(1), written=Decimal(1)),))
+    assert context_of("gpt-6.1-sol", endpoint) == 8192
+
+
+def test_a_server_of_ones_own_has_no_known_price() -> None:
+    assert price_of("openai/gpt-6.1-sol", Endpoint(api_base="http://127.0.0.1:1/v1")) is None
+    assert price_of("openai/gpt-6.1-sol", Endpoint()) is not None
