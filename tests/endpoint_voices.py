@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from endpoint import Call
 
+_ROLE = re.compile(r"\bYou are (Wind|Wall|Door)\b")
 _WIND_SAID = re.compile(r"Option 1 of call \d+ keeps what runs today and adds one small step at a time")
 
 
 def plausible(call: Call) -> str:
-    """A turn of the role that is asked, as the agents' instructions want it; Wall quotes the newest Wind turn."""
-    if call.model.startswith("wall") or "VERDICT: APPROVED" in call.task:
-        return _wall(call)
-    if call.model.startswith("door") or "## SYNTHESIS" in call.task:
-        return _door(call)
-    return _wind(call)
+    """A turn of the role that is asked; Wall quotes the newest Wind turn."""
+    asked = _ROLE.search(call.task)
+    role = asked[1] if asked else call.model.split("-")[0].title()
+    return {"Wall": _wall, "Door": _door}.get(role, _wind)(call)
 
 
 def _wind(call: Call) -> str:

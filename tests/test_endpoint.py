@@ -52,9 +52,7 @@ def test_calls_record_what_was_asked(model_server: ModelServer) -> None:
 
 def test_the_wall_quotes_the_newest_wind(model_server: ModelServer) -> None:
     wind = ask(model_server, "wind-1").json()["choices"][0]["message"]["content"]
-    wall = ask(model_server, "wall-1", wind, "VERDICT: APPROVED | CONDITIONAL").json()["choices"][0]["message"][
-        "content"
-    ]
+    wall = ask(model_server, "any", wind, "It is round 1. You are Wall.").json()["choices"][0]["message"]["content"]
     assert wall.startswith("VERDICT: CONDITIONAL")
     assert "Option 1 of call 1 keeps what runs today and adds one small step at a time" in wall
 

@@ -66,7 +66,7 @@ def _(event: events.SentBack) -> str:
 
 @line_of.register
 def _(event: events.TurnCommitted) -> str:
-    return f"  {event.role:<4} {event.agent:<22} committed as T{event.turn_index + 1}, {event.hash[:19]}…"
+    return f"  {event.slot:<10} {event.agent:<22} committed as T{event.turn_index + 1}, {event.hash[:19]}…"
 
 
 @line_of.register
@@ -81,7 +81,7 @@ def _(event: events.Closed) -> str:
 
 
 def _who(event: events.DraftEvent) -> str:
-    return f"{event.role:<4} {event.agent:<22}"
+    return f"{event.slot:<10} {event.agent:<22}"
 
 
 def _done(step: str) -> str:

@@ -65,8 +65,7 @@ def run_debate(
 
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     wanted = Wanted(recipe, tier, models, voices, rehearse, context)
-    text = click.get_text_stream("stdin").read().strip() if topic == "-" else topic
-    sys.exit(run(Call(text, thread_id, out, formats, dry_run, as_json, quiet), wanted))
+    sys.exit(run(Call(topic, thread_id, out, formats, dry_run, as_json, quiet), wanted))
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ from orchestrator.thread_id import thread_id_for
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the command line asks beside the debate itself."""
+    """What the command line asks beside the recipe and its seats; the topic - stands for standard input."""
 
     topic: str
     thread_id: str | None
@@ -77,7 +78,8 @@ def run(call: Call, wanted: Wanted) -> int:
 
 
 def _run(call: Call, wanted: Wanted, place: Place) -> int:
-    require_words(call.topic, "topic")
+    topic = _from_standard_input() if call.topic == "-" else call.topic
+    require_words(topic, "topic")
     if call.thread_id is not None:
         require_thread_id(call.thread_id)
     plan = prepare(wanted, os.environ, Path.cwd())
@@ -87,19 +89,26 @@ def _run(call: Call, wanted: Wanted, place: Place) -> int:
     for notice in (*plan.notices, *(thread_id_warnings(call.thread_id) if call.thread_id else ())):
         _tell(call, f"note: {notice}")
     with Hall.open() as hall:
-        ended = _held(call, plan, hall, place)
+        ended = _held(call, topic, plan, hall, place)
     return _finished(call, plan, ended, place)
 
 
-def _held(call: Call, plan: Plan, hall: Hall, place: Place) -> Run:
+def _from_standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError("The topic on standard input is not UTF-8.", "Send it as UTF-8 text.") from error
+
+
+def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     """Holds the debate under the id that was asked for, else under the first free one of the topic's."""
-    for thread_id in _candidates(call, hall):
+    for thread_id in _candidates(call, topic, hall):
         place.folder = prepare_folder(call.out or _default_folder(thread_id))
         stream = Stream(thread_id, lambda: datetime.now(UTC), *([] if call.quiet else [progress_lines(_to_stderr)]))
         _tell(call, f"thread {thread_id}")
         try:
             place.thread_id = thread_id
-            return anyio.run(run_debate, hall, plan, thread_id, call.topic, Drafting(_models(), stream))
+            return anyio.run(run_debate, hall, plan, thread_id, topic, Drafting(_models(), stream))
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:
@@ -107,13 +116,13 @@ def _held(call: Call, plan: Plan, hall: Hall, place: Place) -> Run:
     raise AssertionError("there is always another id")
 
 
-def _candidates(call: Call, hall: Hall) -> Iterator[str]:
+def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:
     if call.thread_id is not None:
         yield call.thread_id
         return
     today = datetime.now().astimezone().date()
     for attempt in count(1):
-        thread_id = thread_id_for(call.topic, today, attempt)
+        thread_id = thread_id_for(topic, today, attempt)
         if not _is_taken(hall, thread_id) and not _default_folder(thread_id).exists():
             yield thread_id
 

@@ -84,8 +84,8 @@ _SYNTHESIS = structure.section(r"(?:(?:final|the)\s)?(?:synthesis|decision|resol
 _CONSTRAINTS = structure.section(r"(?:the\s)?constraints")
 _REMEDIATION = structure.section(r"remediations?(?:\srequests?)?")
 
-_STATED = re.compile(rf"{LEAD}(CONSTRAINT|OPPORTUNITY)?[^\w\[|~]{{0,8}}\[(C\d{{1,4}})\](.*)")
-_MENTIONED = re.compile(r"(?<![\w.])\[(C\d{1,4})\]")
+_STATED = re.compile(rf"{LEAD}(CONSTRAINT|OPPORTUNITY)?[^\w\[|~]{{0,8}}\[(C[0-9]{{1,4}})\](.*)")
+_MENTIONED = re.compile(r"(?<![\w.])\[(C[0-9]{1,4})\]")
 # (?a:…) keeps letters that only look like ASCII when case is ignored from passing for it.
 _NATURE = re.compile(
     r"[^\w|~]*((?a:CONSTRAINT|OPPORTUNITY))\b(?:\s\([^()]{0,40}\))?[*_`\s]{0,4}([])]?[*_`\s]{0,4}[:.—–-]*)(.*)",
@@ -240,8 +240,12 @@ def _constraint(block: list[Line], rows: list[str]) -> tuple[Constraint, dict[st
     parts = _parts([rest, *(line.text for line in block[1:])])
     if nature is None and (named := _NATURE.match(parts.get("Nature", ""))):
         nature = Nature(named[1].upper())
+    statement = parts.pop("Statement")
+    before = block[0].text[: max(block[0].text.find(statement), 0)]
+    if before.count("**") % 2:  # bold began before the statement and ends in it
+        statement = statement.replace("**", "", 1)
     text = "\n".join(rows[block[0].row : block[-1].row + 1])
-    return Constraint(stated[2], parts.pop("Statement"), nature, text), parts
+    return Constraint(stated[2], statement, nature, text), parts
 
 
 def _nature(before: str | None, text: str) -> tuple[Nature | None, str]:

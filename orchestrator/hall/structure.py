@@ -50,6 +50,8 @@ def lines(content: str) -> list[Line]:
     fence = ""
     for row, raw in enumerate(rows(content)):
         body = raw.strip()
+        if not body:
+            continue
         item = _ITEM.match(body)
         inner = item[2] if item and not fence else body
         ticks = _FENCE.match(inner)
@@ -74,8 +76,9 @@ def _line(row: int, indent: int, body: str) -> Line:
 
 
 def says(text: str) -> bool:
-    """True for real words: three letters of any script, and no mere placeholder."""
-    return sum(map(str.isalpha, text)) >= 3 and text.strip(" .:…*_`()[]-").casefold() not in _PLACEHOLDERS
+    """True for real words: three letters or digits of any script, two of them letters, and no mere placeholder."""
+    letters, digits = sum(map(str.isalpha, text)), sum(map(str.isdecimal, text))
+    return letters >= 2 and letters + digits >= 3 and text.strip(" .:…*_`()[]-").casefold() not in _PLACEHOLDERS
 
 
 def has_words(found: Iterable[Line]) -> bool:
@@ -85,7 +88,7 @@ def has_words(found: Iterable[Line]) -> bool:
 
 def section(names: str) -> re.Pattern[str]:
     """Returns what `under` takes: a pattern for sections with any of these names, a regular expression."""
-    return re.compile(rf"{LEAD}\[?(?:{names})\b[*_`\s]*(?P<mark>:+|=|\]:?|—|–|$)?(?P<rest>.*)", re.IGNORECASE)
+    return re.compile(rf"{LEAD}\[?(?:{names})(?![^\W_])[*_`\s]*(?P<mark>:+|=|\]:?|—|–|$)?(?P<rest>.*)", re.IGNORECASE)
 
 
 def under(found: list[Line], name: re.Pattern[str]) -> list[Line]:

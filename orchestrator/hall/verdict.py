@@ -18,7 +18,9 @@ class Verdict(StrEnum):
 _OPENING = 3  # lines in which the verdict must stand: a title or a lead-in may come before it
 
 # (?a:…) keeps letters that only look like ASCII when case is ignored (ı, the Kelvin sign) from passing for it.
-_LABEL = re.compile(r"(?:[^\w\[|~]|_)*\[?(?:(?:my|the|final|overall|wall)\s){0,3}(?a:verdict)\b(.*)", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?:[^\w\[|~]|_)*\[?(?:(?:my|the|final|overall|wall)\s){0,3}(?a:verdict)(?![^\W_])(.*)", re.IGNORECASE
+)
 _WORD = re.compile(
     r"(?:[^\w|~!≠¬]|_)*((?a:APPROVED|BLOCKED|CONDITIONAL))(?:LY\sAPPROVED|\sAPPROVAL)?(?![^\W_]|[~?])(.*)",
     re.IGNORECASE,

@@ -305,9 +305,9 @@ def test_the_contract_s_own_examples_pass_and_its_bad_ones_do_not() -> None:
         assert read_wall(example).missing == ()
         assert findings(Role.WALL, example) == ()
     bad = re.findall(r'^ *"([^"]+)" {3,}', page, re.MULTILINE)
-    assert len(bad) == 4
+    assert len(bad) >= 4
     for example in bad:
-        assert read_wall(f"{example}" if "VERDICT" in example else f"VERDICT: BLOCKED\n{example}").missing != ()
+        assert read_wall(f"VERDICT: BLOCKED\n{example}" if example.startswith("- [C1]") else example).missing != ()
 
 
 LISTED = """VERDICT: CONDITIONAL
@@ -478,10 +478,11 @@ def test_an_id_out_of_nowhere_is_reported_and_one_of_an_earlier_turn_is_not() ->
 # ── Laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PIECES = [
-    "VERDICT:", "verdict", "BLOCKED", "APPROVED", "CONDITIONAL", "|", "/", "[C1]", "[C2]", "[", "]", "CONSTRAINT", "OPPORTUNITY",
-    "(", ")", "**", "*", "_", "`", "```", "~~~", ">", "#", "## ", "- ", "1. ", "(2) ", "\n", "\r\n", "\r", "  ", "\t", ":", "::", "—",
-    "Reality", "Violation", "Instead", "Remediation", "Done when", "EVIDENCE", "Evidence", "SYNTHESIS", "Therefore", "Option 1",
-    "What if", "?", "？", ".", "…", "ı", "\u212a", "ſ", "İ", "\u202e", "\u2028", "\x00", "\x85", "👩\u200d🚀", "²", "①", "٣.", "---", "===",
+    "VERDICT:", "verdict", "BLOCKED", "APPROVED", "CONDITIONAL", "|", "/", "[C1]", "[C2]", "[", "]",
+    "CONSTRAINT", "OPPORTUNITY", "(", ")", "**", "*", "_", "`", "```", "~~~", ">", "#", "## ", "- ", "1. ",
+    "(2) ", "\n", "\r\n", "\r", "  ", "\t", ":", "::", "—", "Reality", "Violation", "Instead", "Remediation",
+    "Done when", "EVIDENCE", "Evidence", "SYNTHESIS", "Therefore", "Option 1", "What if", "?", "？", ".", "…",
+    "ı", "\u212a", "ſ", "İ", "\u202e", "\u2028", "\x00", "\x85", "👩\u200d🚀", "²", "①", "٣.", "---", "===",
 ]  # fmt: skip
 anything = st.one_of(
     st.text(), st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=40).map("".join)
@@ -490,7 +491,8 @@ anything = st.one_of(
 
 @given(anything)
 def test_any_text_is_read_and_read_the_same_way_twice(text: str) -> None:
-    assert read_wall(text) == read_wall(text)
+    for wall in (text, f"VERDICT: BLOCKED\n- [C1] {text}"):
+        assert read_wall(wall) == read_wall(wall)
     for role in Role:
         assert findings(role, text) == findings(role, text)
 
@@ -511,16 +513,29 @@ def test_text_in_a_code_fence_shows_nothing(text: str) -> None:
 
 SIZE = 256 * 1024
 HOSTILE = [
-    " ", "\n", "\t", "-", "- ", "# ", "* ", "_", "`", "```\n", "~", ">", "> ", "|", "[", "]", "(", ")", ":", "?", "??a", ".", ". ", "1",
-    "1.", "1. ", "a", "A", "A ", "é", "[C1]", "- [C1]\n", "[C1] ", "[E1:", "[E1]", "Reality", "Reality ", "Reality: ", "Reality:\n",
-    "Build\n", "Evidence:\n", "## Evidence\n", "VERDICT ", "my ", "or ", "and ", "APPROVED ", "VERDICT: APPROVED or ", "- - ",
-    "Option 1\n", "What if ", "therefore ", ". . ", "— ", "**", "**a** ", "  - a\n", "\u202e", "👍", "a: ", "A:\n", "=", "[ ] ", "done ",
+    " ", "\n", "\t", "-", "- ", "# ", "* ", "_", "`", "```\n", "~", ">", "> ", "|", "[", "]", "(", ")", ":",
+    "?", "??a", ".", ". ", "1", "1.", "1. ", "a", "A", "A ", "é", "[C1]", "- [C1]\n", "[C1] ", "[E1:", "[E1]",
+    "Reality", "Reality ", "Reality: ", "Reality:\n", "Build\n", "Evidence:\n", "## Evidence\n", "VERDICT ",
+    "my ", "or ", "and ", "APPROVED ", "VERDICT: APPROVED or ", "- - ", "Option 1\n", "What if ", "therefore ",
+    ". . ", "— ", "**", "**a** ", "  - a\n", "\u202e", "👍", "a: ", "A:\n", "=", "[ ] ", "done ",
 ]  # fmt: skip
 
 
-def test_hostile_text_of_the_largest_size_is_read_in_time_that_grows_with_its_length() -> None:
-    """No clock: a quadratic pattern would keep this test from ending within the suite's time limit by hours."""
-    for piece in HOSTILE:
-        for start, end in (("", ""), ("VERDICT: ", "x"), ("VERDICT: APPROVED", "x"), ("- [C1] ", "x"), ("a", "a")):
-            text = (start + piece * (SIZE // len(piece.encode())) + end)[:SIZE]
-            read_wall(text)
+def read_everything(piece: str) -> None:
+    """No clock: what is not linear would not end at this size before the run is given up."""
+    for start, end in (("", ""), ("VERDICT: ", "x"), ("VERDICT: APPROVED", "x"), ("- [C1] ", "x"), ("a", "a")):
+        text = start + piece * (SIZE // len(piece.encode())) + end
+        read_wall(text)
+        for role in Role:
+            findings(role, text)
+
+
+@pytest.mark.parametrize("piece", [" ", "? ", "Reality ", "[C1] "])
+def test_the_largest_turn_is_read_in_time_that_grows_with_its_length(piece: str) -> None:
+    read_everything(piece)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_any_hostile_largest_turn_is_read_in_time_that_grows_with_its_length(piece: str) -> None:
+    read_everything(piece)

@@ -50,12 +50,13 @@ for line in sys.stdin:
 """
 
 NASTY = [
-    "===END===", "===DEBATE_TRANSCRIPT===", "```", "````", "  ```\n", "`" * 40, "~~~", '"', '"""', "\\", "\\n", "\\\\", "\\r",
-    "\r\n", "\r", "\n", "\n\n", "\t", " ", "  ", "\x1b[31m", "\x07", "\x0b", "\x0c", "\x1c", "\x7f", "\x85", "\u2028", "\u2029",
-    "\u202e", "\u200f", "\ufeff", "\u200d", "👩\u200d🚀", "🏳️", "e\u0301", "é", "\u212b", "\u1112\u1161\u11ab", "\u0338", "한",
-    "SYNTHESIS::", "TURNS:\n  T9:\n    ROLE::Door\n", "    CONTENT::\n    ```\n", "null", "true", "vs", "A→B", "a⊕b", "A<b>",
-    "$X", "a@b", "a b", "42", "-1", "1.2.3", "2026-01-06", "§1", "# x", "// x", "http://x.y/z", "[a,b]", "{x}", "a::b", "---",
-    "[redacted]", "closed",
+    "===END===", "===DEBATE_TRANSCRIPT===", "```", "````", "  ```\n", "`" * 40, "~~~", '"', '"""', "\\", "\\n",
+    "\\\\", "\\r", "\r\n", "\r", "\n", "\n\n", "\t", " ", "  ", "\x1b[31m", "\x07", "\x0b", "\x0c", "\x1c",
+    "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u200f", "\ufeff", "\u200d", "👩\u200d🚀", "🏳️", "e\u0301",
+    "é", "\u212b", "\u1112\u1161\u11ab", "\u0338", "한", "SYNTHESIS::", "TURNS:\n  T9:\n    ROLE::Door\n",
+    "    CONTENT::\n    ```\n", "null", "true", "vs", "A→B", "a⊕b", "A<b>", "$X", "a@b", "a b", "42", "-1",
+    "1.2.3", "2026-01-06", "§1", "# x", "// x", "http://x.y/z", "[a,b]", "{x}", "a::b", "---", "[redacted]",
+    "closed",
 ]  # fmt: skip
 
 words = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=6)), max_size=6)
