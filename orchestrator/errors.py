@@ -252,10 +252,9 @@ class ContentRefused(ModelError):
 
 
 class CutOff(ModelError):
-    """The reply stopped before its end."""
+    """The reply stopped before its end. The same request would be paid for again and stop there again."""
 
     code = "cut_off"
-    retryable = True
 
 
 class EmptyReply(ModelError):

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from pydantic_core import PydanticCustomError
 
-from orchestrator import prices
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Cognition, Role
+from orchestrator.models import prices
 from orchestrator.models.base import Endpoint
 from orchestrator.models_file import ModelsFile, load_models_file, route_name
 from orchestrator.strict_yaml import did_you_mean

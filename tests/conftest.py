@@ -8,9 +8,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from endpoint import ModelServer
+
+
+settings.register_profile("run-debate", deadline=None)  # how long an example takes says nothing on a shared machine
+settings.load_profile("run-debate")
 
 
 class NetworkBlockedError(RuntimeError):

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -29,10 +30,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
 from orchestrator.hall.terms import Status
-from orchestrator.models.base import Model
-from orchestrator.models.litellm import LiteLLM
-from orchestrator.models.rehearsal import NAME as REHEARSAL
-from orchestrator.models.rehearsal import Rehearsal
+from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
 from orchestrator.prepare import Wanted, prepare
 from orchestrator.record import DecisionRecord, make_record
@@ -108,12 +106,17 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
         _tell(call, f"thread {thread_id}")
         try:
             place.thread_id = thread_id
-            return anyio.run(run_debate, hall, plan, thread_id, topic, Drafting(_models(), stream))
+            return anyio.run(_debate, hall, plan, thread_id, topic, stream)
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:
                 raise
     raise AssertionError("there is always another id")
+
+
+async def _debate(hall: Hall, plan: Plan, thread_id: str, topic: str, stream: Stream) -> Run:
+    async with aclosing(Switchboard()) as models:
+        return await run_debate(hall, plan, thread_id, topic, Drafting(models.of, stream))
 
 
 def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:
@@ -139,13 +142,6 @@ def _default_folder(thread_id: str) -> Path:
     return Path("debates") / thread_id
 
 
-def _models() -> Any:
-    """Returns what finds the model that serves a route."""
-    models: dict[str, Model] = {REHEARSAL: Rehearsal()}
-    litellm = LiteLLM()
-    return lambda route: models.get(route, litellm)
-
-
 def _finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     """Writes the folder, prints the decision and returns the exit code."""
     assert place.folder is not None
@@ -164,7 +160,7 @@ def _finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         _print_json(outcome if problem is None else {**outcome, "error": result.told(problem)})
     else:
         click.echo(visible(_decision(ended.debate, record)))
-    for line in _last_words(record, files, problem):
+    for line in _last_words(plan, record, files, problem):
         _tell(call, line)
     return code
 
@@ -177,9 +173,12 @@ def _decision(debate: Debate, record: DecisionRecord) -> str:
     return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."
 
 
-def _last_words(record: DecisionRecord, files: tuple[Path, ...], problem: UsageError | None) -> Iterator[str]:
+def _last_words(
+    plan: Plan, record: DecisionRecord, files: tuple[Path, ...], problem: UsageError | None
+) -> Iterator[str]:
     for warning in record.warnings:
-        yield f"warning: {warning}"
+        if warning not in plan.notices:  # those were told at the beginning
+            yield f"warning: {warning}"
     for file in files:
         yield f"wrote {file}"
     if problem is not None:

@@ -15,8 +15,8 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from orchestrator import prices
 from orchestrator.errors import AuthenticationFailed, ContentRefused, CutOff, EmptyReply, GarbledReply
+from orchestrator.models import prices
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.failures import failure, model_error
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.models.base import Endpoint
-from orchestrator.prices import Price, Rate, context_of, known_model, known_models, price_of
+from orchestrator.models.prices import Price, Rate, context_of, known_model, known_models, price_of
 
 TIERED = Price(
     (
@@ -23,7 +23,7 @@ TIERED = Price(
 
 def test_reading_the_table_does_not_import_litellm() -> None:
     code = (
-        "import sys; from orchestrator.prices import known_models; known_models(); sys.exit('litellm' in sys.modules)"
+        "import sys; from orchestrator.models.prices import known_models; known_models(); sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
