@@ -351,11 +351,7 @@ def _lacks_quote(winds: Sequence[str], text: str) -> str | None:
 
 def _pause(failure: Failure) -> RunPaused:
     seat, error = failure.seat, failure.error
-    status = f" (HTTP {error.status})" if error.status else ""
-    return RunPaused(
-        f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}{status}",
-        error.cure,
-    )
+    return RunPaused(f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}", error.cure)
 
 
 def _by_slot(checklists: Sequence[Draft | Failure]) -> dict[str, Draft]:

@@ -66,5 +66,5 @@ def _octave_turn(line: Line) -> octave.TranscriptTurn:
         at=line.entry.at,
         hash=line.hash,
         content=line.text,
-        redacted_reason=line.erased_why if line.text is None else None,
+        redacted_reason=(line.erased_why or "redacted") if line.text is None else None,
     )

@@ -106,9 +106,10 @@ def verify(thread: StoredThread) -> Debate:
         LedgerBroken: names the first bad entry and what is wrong with it.
     """
     lines, state, broken = _verified_chain(thread)
-    problem = _first_text_problem(lines, broken is not None) or broken or _end_problem(thread, state, lines)
-    if problem:
-        raise LedgerBroken(thread.thread_id, *problem)
+    broken = broken or _end_problem(thread, state, lines)
+    problems = [problem for problem in (_first_text_problem(lines, broken is not None), broken) if problem]
+    if problems:
+        raise LedgerBroken(thread.thread_id, *min(problems))
     assert state is not None, "an empty ledger is a problem"
     return Debate(state, lines[-1].hash, tuple(lines))
 
@@ -127,7 +128,7 @@ def require_head(debate: Debate, head: str) -> int:
     )
 
 
-_Problem = tuple[int | None, str]  # the entry to blame, and why
+_Problem = tuple[int, str]  # the entry to blame, and why
 
 
 def _verified_chain(thread: StoredThread) -> tuple[list[Line], State | None, _Problem | None]:
@@ -164,7 +165,7 @@ def _verified(thread_id: str, stored: StoredLine, seq: int, prev: str | None) ->
 def _first_text_problem(lines: Sequence[Line], cut: bool) -> _Problem | None:
     """Every text has its entry's digest, or a tombstone that says it was deleted.
 
-    Where the lines are cut off at a broken entry, a tombstone behind it cannot be asked.
+    Where the lines are cut off at a broken or missing entry, a tombstone behind it cannot be asked.
     """
     tombstones: dict[int, Line] = {}
     problems: list[tuple[int, str]] = []

@@ -177,7 +177,7 @@ def _counts_are_counts(state: State, body: Any) -> None:
     counts += [seat.input, seat.cached, seat.output] if seat else []
     if any(count is not None and not 0 <= count <= MAX_COUNT for count in counts):
         raise InvalidInput(f"A number of tokens is 0 to {MAX_COUNT:,}.")
-    if seat and seat.cost is not None and not re.fullmatch(r"\d+(\.\d+)?", seat.cost):
+    if seat and seat.cost is not None and not re.fullmatch(r"[0-9]+(\.[0-9]+)?", seat.cost):
         raise InvalidInput(f"A cost is a decimal number of US dollars, not {seat.cost!r}.")
 
 

@@ -220,7 +220,7 @@ class SQLiteStore:
                 "foreign_keys = ON",
             ):
                 db.execute(f"PRAGMA {pragma}")
-        except sqlite3.Error:
+        except BaseException:
             db.close()
             raise
         return db
@@ -261,7 +261,7 @@ class SQLiteStore:
             yield
         except DebateError:
             raise
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: a message of SQLite's that quotes damage
             raise StoreUnavailable(f"The store {self._path} cannot be used: {error}.", _cure(error)) from error
 
 
@@ -280,7 +280,7 @@ def _cure(error: Exception) -> str:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith("SQLITE_BUSY"):
         return f"Another process kept it locked for {BUSY_TIMEOUT_MS // 1000} s; see what writes there and try again."
-    if name.startswith("SQLITE_NOTADB") or name.startswith("SQLITE_CORRUPT"):
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, UnicodeError):
         return "The file is damaged or not a store: move it away, or restore it from a backup."
     return "See that the disk has room and that you may write the folder, or set DEBATE_HALL_STATE_DIR to another one."
 
@@ -327,5 +327,5 @@ def _row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, str]:
 def _standing(thread_id: str, head: str, state: str) -> Standing:
     try:
         return Standing(head, State.decode(state))
-    except (ValueError, HallError) as error:
+    except (ValueError, RecursionError, HallError) as error:
         raise LedgerBroken(thread_id, None, "the state beside the head cannot be read") from error

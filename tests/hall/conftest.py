@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from halls import hall_in
+
 from orchestrator.hall.hall import Hall
 
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ def database(folder: Path) -> sqlite3.Connection:
     """A connection that knows nothing of the store's care; close it."""
     db = sqlite3.connect(folder / FILE, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")
+    db.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return db
 
 

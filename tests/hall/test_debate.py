@@ -1,4 +1,4 @@
-"""Laws of every debate, whatever order its operations come in; the oracles here are written from DESIGN, not the code."""
+"""Laws of every debate, whatever order its operations come in; the oracles are DESIGN's words, not the code's."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from itertools import count
 
+from halls import THREAD, salt_number
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halls import THREAD, salt_number
 from orchestrator.errors import HallError
 from orchestrator.hall import ledger, rules
 from orchestrator.hall.canonical import SaltedText
@@ -111,7 +111,7 @@ OPERATIONS = st.one_of(
 SPEECHES = st.tuples(st.sampled_from(["pick and speak", "speak next"]), ROLES)
 
 
-def perform(paper: Paper, operation: str, argument: object) -> None:
+def perform(paper: Paper, operation: str, argument: object) -> None:  # noqa: C901 - one case an operation
     state = paper.state
     match operation, argument:
         case "pick and speak", Role() as role:
