@@ -1,0 +1,87 @@
+"""Structured debates between language models that leave a decision people can read, trust and check.
+
+The parts, in the order in which they are best read:
+
+    errors.py         everything that can go wrong, as one tree
+    hall/             the embedded debate hall: entries, rules, hash chain, store; start with terms.py, end with hall.py
+    models/           one seam to language models (base.py), and those behind it
+    events.py  secrets.py            what a run tells; what must never leave
+    recipe.py  agent.py  routing.py  one loader for each of recipes/, agents/ and configs/
+    evidence.py       context files: numbered, hashed, cited, checked
+    plan.py           recipe, agents and routes become the plan of a run
+    record.py         the decision record, read off the ledger
+    prompt.py         a snapshot and a seat become messages
+    drafting.py       seats become drafts or failures, in seat order
+    runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
+    export/           a debate and its record as text
+    wanted.py  run_folder.py  result.py   what was asked for; what a run leaves behind
+    cli/              run-debate and debate-hall
+
+A debate in code:
+
+    plan = prepare(Wanted("fortress", rehearse=True), os.environ, Path.cwd())
+    drafting = Drafting(lambda route: Rehearsal(), emit=print)
+    with Hall.open() as hall:
+        run = await run_debate(hall, plan, "2026-01-06-kafka", "Should we move billing to Kafka?", drafting)
+    print(make_record(run.debate, plan).verdicts)
+
+The names below are the public ones. Each is loaded when it is first asked for, so that `import orchestrator` costs
+nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orchestrator.agent import load_agent as load_agent
+    from orchestrator.drafting import Drafting as Drafting
+    from orchestrator.drafting import Patience as Patience
+    from orchestrator.errors import DebateError as DebateError
+    from orchestrator.hall.hall import Hall as Hall
+    from orchestrator.hall.terms import Cognition as Cognition
+    from orchestrator.hall.terms import Mode as Mode
+    from orchestrator.hall.terms import Role as Role
+    from orchestrator.hall.terms import Status as Status
+    from orchestrator.models.base import Model as Model
+    from orchestrator.models.litellm import LiteLLM as LiteLLM
+    from orchestrator.models.rehearsal import Rehearsal as Rehearsal
+    from orchestrator.models.scripted import Scripted as Scripted
+    from orchestrator.plan import Plan as Plan
+    from orchestrator.recipe import load_recipe as load_recipe
+    from orchestrator.record import DecisionRecord as DecisionRecord
+    from orchestrator.record import make_record as make_record
+    from orchestrator.runner import run_debate as run_debate
+    from orchestrator.wanted import Wanted as Wanted
+    from orchestrator.wanted import prepare as prepare
+
+_HOMES = {
+    "agent": ("load_agent",),
+    "drafting": ("Drafting", "Patience"),
+    "errors": ("DebateError",),
+    "hall.hall": ("Hall",),
+    "hall.terms": ("Cognition", "Mode", "Role", "Status"),
+    "models.base": ("Model",),
+    "models.litellm": ("LiteLLM",),
+    "models.rehearsal": ("Rehearsal",),
+    "models.scripted": ("Scripted",),
+    "plan": ("Plan",),
+    "recipe": ("load_recipe",),
+    "record": ("DecisionRecord", "make_record"),
+    "runner": ("run_debate",),
+    "wanted": ("Wanted", "prepare"),
+}
+_HOME_OF = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

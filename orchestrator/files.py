@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import HallError, StoreError, UsageError
 
 _PROBE_BYTES = 4096  # one block of most file systems: a full disk refuses it
 
@@ -44,6 +44,24 @@ def prepare_folder(path: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         _discard(_write_beside(folder / "probe", bytes(_PROBE_BYTES)))
     return folder
+
+
+@contextmanager
+def folder_to_fill(path: Path) -> Iterator[Path]:
+    """A folder as `prepare_folder` makes it, for a block that fills it.
+
+    When the block begins nothing (a UsageError, HallError or StoreError says so), the folders that had to be made for
+    it are removed again, as far as they are empty.
+    """
+    folder = Path(os.path.expanduser(path))
+    made = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    try:
+        yield prepare_folder(folder)
+    except (UsageError, HallError, StoreError):
+        for place in made:
+            with suppress(OSError):
+                place.rmdir()
+        raise
 
 
 def write_atomically(folder: Path, files: Mapping[str, bytes | str]) -> tuple[Path, ...]:

@@ -61,7 +61,11 @@ def decided(
 
 
 def failed(
-    error: DebateError, exit_code: int, thread_id: str | None = None, debate: Debate | None = None
+    error: DebateError,
+    exit_code: int,
+    rehearsal: bool = False,
+    thread_id: str | None = None,
+    debate: Debate | None = None,
 ) -> dict[str, Any]:
     """The outcome of a run that did not: what happened, and the turns that stand if it had begun."""
     begun: dict[str, Any] = {}
@@ -73,7 +77,8 @@ def failed(
             "turns": [_turn(line) for line in debate.turns],
             "cost_usd": None,
         }
-    return {**_NOTHING, "thread_id": thread_id, **begun, "exit_code": exit_code, "error": told(error)}
+    known = {"thread_id": thread_id, "rehearsal": rehearsal, "exit_code": exit_code, "error": told(error)}
+    return {**_NOTHING, **known, **begun}
 
 
 def told(error: DebateError) -> dict[str, str]:

@@ -12,7 +12,7 @@ import yaml
 
 from orchestrator.drafting import Draft
 from orchestrator.export.markdown import render_adr
-from orchestrator.files import write_atomically
+from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.export import debate_json, export_octave
 from orchestrator.plan import Plan, PlannedRound
@@ -38,17 +38,21 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
 def write_run(
     folder: Path, formats: Collection[str], debate: Debate, record: DecisionRecord, plan: Plan
 ) -> tuple[Path, ...]:
-    """Writes each file whole or not at all.
+    """Writes each file whole or not at all; a folder that was removed since it was prepared is made again.
 
     Raises:
         UsageError: the folder cannot be written.
     """
     files = {NAMES[format]: render(format, debate, record) for format in FORMATS if format in formats}
-    return write_atomically(folder, {**files, "plan.yaml": plan_yaml(plan)})
+    return write_atomically(prepare_folder(folder), {**files, "plan.yaml": plan_yaml(plan)})
 
 
 def keep_drafts(folder: Path, drafts: Sequence[Draft]) -> tuple[Path, ...]:
-    """Keeps drafts that became no turn: they are paid for."""
+    """Keeps drafts that became no turn: they are paid for.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
     if not drafts:
         return ()
     kept = [
@@ -56,7 +60,7 @@ def keep_drafts(folder: Path, drafts: Sequence[Draft]) -> tuple[Path, ...]:
         | {"text": draft.text}
         for draft in drafts
     ]
-    return write_atomically(folder, {UNUSED: json.dumps(kept, ensure_ascii=False, indent=2) + "\n"})
+    return write_atomically(prepare_folder(folder), {UNUSED: json.dumps(kept, ensure_ascii=False, indent=2) + "\n"})
 
 
 def plan_yaml(plan: Plan) -> str:
@@ -71,6 +75,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "recipe": recipe.name,
         "summary": recipe.summary,
         "plan_hash": plan.hash,
+        "rehearsal": plan.is_rehearsal,
         "mode": str(recipe.mode),
         "wall": recipe.wall,
         "doors": recipe.doors,

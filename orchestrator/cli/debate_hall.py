@@ -36,13 +36,13 @@ def command(function: Callable[P, None]) -> click.Command:
     @wraps(function)
     def told(*args: P.args, **kwargs: P.kwargs) -> None:
         from orchestrator.cli.ending import exit_code
-        from orchestrator.cli.plain import visible
+        from orchestrator.cli.plain import tell
         from orchestrator.errors import DebateError
 
         try:
             function(*args, **kwargs)
         except DebateError as error:
-            click.echo(visible(f"error: {error}"), err=True)
+            tell(f"error: {error}")
             sys.exit(exit_code(error))
 
     return debate_hall.command(name=function.__name__.strip("_").replace("_", "-"))(told)
@@ -94,12 +94,12 @@ def verify(thread_id: str | None, head: str | None, all_threads: bool, as_json: 
 @THREAD
 def export(thread_id: str, format: str, out: Path | None) -> None:
     """Export a verified debate as JSON with its whole ledger, as OCTAVE, or as an ADR."""
-    from orchestrator.cli import showing
+    from orchestrator.cli import plain, showing
 
     with showing.hall() as hall:
         text = showing.exported(hall, thread_id, format)
     if out is None:
-        click.echo(text, nl=False)
+        plain.export(text)
     else:
         showing.save(out, text)
 

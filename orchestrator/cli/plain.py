@@ -1,14 +1,67 @@
-"""Text from models on a terminal: what could steer the terminal is shown, not obeyed."""
+"""What goes to a terminal, a pipe or a file: harmless to show, and no reason to end a debate when nobody reads it."""
 
 from __future__ import annotations
 
-_STEERING = {
-    code: 0x2400 + code if code < 0x20 else 0x2421 if code == 0x7F else 0xFFFD
-    for code in (*range(0x20), *range(0x7F, 0xA0))
-    if chr(code) not in "\n\t"
-}
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from orchestrator.errors import UsageError
+
+_C0 = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+_STEERING = (*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # DEL, C1, what reorders a line
+_VISIBLE = {**_C0, **dict.fromkeys(_STEERING, 0xFFFD), 0x7F: 0x2421}
+_ESCAPED = {code: f"\\u{code:04x}" for code in _STEERING}
 
 
 def visible(text: str) -> str:
-    """Returns text whose control characters (escape sequences, carriage returns) have become visible signs."""
-    return text.replace("\r\n", "\n").translate(_STEERING)
+    """Returns text in which whatever steers a terminal (escapes, carriage returns, reordering) is a visible sign."""
+    return text.replace("\r\n", "\n").translate(_VISIBLE)
+
+
+def json_text(value: Any) -> str:
+    """Returns JSON, in which what steers a terminal is escaped, as is everything where the output takes no UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    return text.translate(_ESCAPED) + "\n"
+
+
+def answer(text: str) -> None:
+    """Writes to standard output. A reader that has enough (`| head -1`) is no failure.
+
+    Raises:
+        UsageError: it cannot be written, on a full disk say; what comes after is dropped.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        click.echo(text.encode(encoding, "backslashreplace").decode(encoding), nl=False)
+    except BrokenPipeError:
+        _drop_the_rest()
+    except OSError as error:
+        _drop_the_rest()
+        raise UsageError(f"Standard output cannot be written: {error.strerror}.", "Send it elsewhere.") from error
+
+
+def export(text: str) -> None:
+    """Writes a document to standard output: byte for byte, but for a terminal, which sees it harmless."""
+    answer(visible(text) if sys.stdout is not None and sys.stdout.isatty() else text)
+
+
+def tell(line: str) -> None:
+    """Writes a line to standard error, for people. When that is closed or full, nobody is told, and all goes on."""
+    with suppress(OSError):
+        click.echo(visible(line), err=True)
+
+
+def _drop_the_rest() -> None:
+    """Lets standard output lead nowhere, so that what waits in its buffer fails no second time at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -7,7 +7,6 @@ from functools import singledispatch
 from typing import Any
 
 from orchestrator import events
-from orchestrator.cli.plain import visible
 from orchestrator.events import Told
 
 
@@ -17,7 +16,7 @@ def progress_lines(write: Callable[[str], None]) -> Callable[[Told], None]:
     def read(told: Told) -> None:
         line = line_of(told.event)
         if line:
-            write(visible(line))
+            write(line)
 
     return read
 

@@ -61,7 +61,7 @@ def run_debate(
     """
     from orchestrator.cli.running import Call, run
     from orchestrator.hall.terms import Role
-    from orchestrator.prepare import Wanted
+    from orchestrator.wanted import Wanted
 
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     wanted = Wanted(recipe, tier, models, voices, rehearse, context)

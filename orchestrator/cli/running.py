@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import anyio
-import click
 
 from orchestrator import result, run_folder
 from orchestrator.cli.ending import Exit, exit_code, plain_group
-from orchestrator.cli.plain import visible
+from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.cli.progress import progress_lines
 from orchestrator.drafting import Drafting
-from orchestrator.errors import DebateError, RunPaused, ThreadExists, UnknownThread, UsageError
+from orchestrator.errors import DebateError, LedgerBroken, RunPaused, ThreadExists, UnknownThread, UsageError
 from orchestrator.events import Stream
 from orchestrator.export.markdown import REHEARSAL_MARK
-from orchestrator.files import prepare_folder
+from orchestrator.files import folder_to_fill
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
 from orchestrator.hall.terms import Status
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
-from orchestrator.prepare import Wanted, prepare
 from orchestrator.record import DecisionRecord, make_record
 from orchestrator.runner import Run, run_debate
 from orchestrator.thread_id import thread_id_for
+from orchestrator.wanted import Wanted, prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,7 @@ class Place:
 
     thread_id: str | None = None
     folder: Path | None = None
+    rehearsal: bool = False
 
 
 def run(call: Call, wanted: Wanted) -> int:
@@ -70,7 +68,7 @@ def run(call: Call, wanted: Wanted) -> int:
     except DebateError as error:
         return _report(call, place, error, exit_code(error))
     except Exception as error:  # noqa: BLE001  the last resort: it is told whole, with where it happened
-        click.echo(traceback.format_exc(), err=True)
+        tell(traceback.format_exc())
         told = DebateError(f"Internal error: {error!r}.", "Please report it with the lines above.")
         return _report(call, place, told, Exit.INTERNAL)
 
@@ -81,8 +79,9 @@ def _run(call: Call, wanted: Wanted, place: Place) -> int:
     if call.thread_id is not None:
         require_thread_id(call.thread_id)
     plan = prepare(wanted, os.environ, Path.cwd())
+    place.rehearsal = plan.is_rehearsal
     if call.dry_run:
-        click.echo(_dry_run(plan, call.as_json), nl=False)
+        answer(json_text(run_folder.describe(plan)) if call.as_json else visible(run_folder.outline(plan)))
         return Exit.DECIDED
     for notice in (*plan.notices, *(thread_id_warnings(call.thread_id) if call.thread_id else ())):
         _tell(call, f"note: {notice}")
@@ -92,21 +91,27 @@ def _run(call: Call, wanted: Wanted, place: Place) -> int:
 
 
 def _from_standard_input() -> str:
+    if sys.stdin is None:
+        raise UsageError("Standard input is closed, so that it holds no topic.", "Give the topic in place of -.")
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:
         raise UsageError("The topic on standard input is not UTF-8.", "Send it as UTF-8 text.") from error
+    except OSError as error:
+        raise UsageError(
+            f"Standard input cannot be read: {error.strerror}.", "Give the topic in place of -."
+        ) from error
 
 
 def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     """Holds the debate under the id that was asked for, else under the first free one of the topic's."""
     for thread_id in _candidates(call, topic, hall):
-        place.folder = prepare_folder(call.out or _default_folder(thread_id))
-        stream = Stream(thread_id, lambda: datetime.now(UTC), *([] if call.quiet else [progress_lines(_to_stderr)]))
-        _tell(call, f"thread {thread_id}")
+        stream = Stream(thread_id, lambda: datetime.now(UTC), *([] if call.quiet else [progress_lines(tell)]))
         try:
-            place.thread_id = thread_id
-            return anyio.run(_debate, hall, plan, thread_id, topic, stream)
+            with folder_to_fill(call.out or _default_folder(thread_id)) as place.folder:
+                _tell(call, f"thread {thread_id}")
+                place.thread_id = thread_id
+                return anyio.run(_debate, hall, plan, thread_id, topic, stream)
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:
@@ -126,7 +131,8 @@ def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:
     today = datetime.now().astimezone().date()
     for attempt in count(1):
         thread_id = thread_id_for(topic, today, attempt)
-        if not _is_taken(hall, thread_id) and not _default_folder(thread_id).exists():
+        free = call.out is not None or not os.path.lexists(_default_folder(thread_id))
+        if free and not _is_taken(hall, thread_id):
             yield thread_id
 
 
@@ -135,6 +141,8 @@ def _is_taken(hall: Hall, thread_id: str) -> bool:
         hall.get_debate(thread_id, include_transcript=False)
     except UnknownThread:
         return False
+    except LedgerBroken:
+        pass  # it is there
     return True
 
 
@@ -157,11 +165,14 @@ def _finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         problem, code = error, exit_code(error)
     if call.as_json:
         outcome = result.decided(ended.debate, record, ended.spent, files, code)
-        _print_json(outcome if problem is None else {**outcome, "error": result.told(problem)})
+        answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
     else:
-        click.echo(visible(_decision(ended.debate, record)))
-    for line in _last_words(plan, record, files, problem):
+        answer(f"{visible(_decision(ended.debate, record))}\n")
+    for line in _last_words(plan, record, files):
         _tell(call, line)
+    if problem is not None:
+        tell(f"error: {problem}")
+        tell(f"The debate is closed and kept: debate-hall export {record.thread_id}")
     return code
 
 
@@ -173,35 +184,39 @@ def _decision(debate: Debate, record: DecisionRecord) -> str:
     return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."
 
 
-def _last_words(
-    plan: Plan, record: DecisionRecord, files: tuple[Path, ...], problem: UsageError | None
-) -> Iterator[str]:
+def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> Iterator[str]:
     for warning in record.warnings:
         if warning not in plan.notices:  # those were told at the beginning
             yield f"warning: {warning}"
     for file in files:
         yield f"wrote {file}"
-    if problem is not None:
-        yield f"error: {problem}"
-        yield f"The debate is closed and kept: debate-hall export {record.thread_id}"
 
 
 def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     """Says what went wrong and what is kept."""
-    debate = _begun(place)
-    kept = run_folder.keep_drafts(place.folder, error.drafts) if isinstance(error, RunPaused) and place.folder else ()
-    if call.as_json:
-        outcome = result.failed(error, code, place.thread_id if debate else None, debate)
-        _print_json({**outcome, "files": [str(file) for file in kept]})
-    _to_stderr(visible(f"error: {error}"))
+    debate, kept = _begun(place), _kept(place, error)
+    tell(f"error: {error}")
     if debate is not None:
         turns = debate.state.turn_count
-        _to_stderr(
-            f"{turns} committed {'turn is' if turns == 1 else 'turns are'} kept: debate-hall show {place.thread_id}"
-        )
+        tell(f"{turns} committed {'turn is' if turns == 1 else 'turns are'} kept: debate-hall show {place.thread_id}")
     for file in kept:
-        _to_stderr(f"Drafts that became no turn are in {file}")
+        tell(f"Drafts that became no turn are in {file}")
+    if call.as_json:
+        outcome = result.failed(error, code, place.rehearsal, place.thread_id if debate else None, debate)
+        with suppress(UsageError):  # there is nowhere left to say it
+            answer(json_text({**outcome, "files": [str(file) for file in kept]}))
     return code
+
+
+def _kept(place: Place, error: DebateError) -> tuple[Path, ...]:
+    """The file of the drafts that a pause left over, as far as it can be written."""
+    if not isinstance(error, RunPaused) or place.folder is None:
+        return ()
+    try:
+        return run_folder.keep_drafts(place.folder, error.drafts)
+    except UsageError as refused:
+        tell(f"error: {refused}")
+        return ()
 
 
 def _begun(place: Place) -> Debate | None:
@@ -216,23 +231,9 @@ def _begun(place: Place) -> Debate | None:
 
 
 def print_usage_failure(message: str) -> None:
-    _print_json(result.failed(UsageError(message), Exit.USAGE))
-
-
-def _dry_run(plan: Plan, as_json: bool) -> str:
-    if as_json:
-        return json.dumps(run_folder.describe(plan), ensure_ascii=False, indent=2) + "\n"
-    return visible(run_folder.outline(plan))
-
-
-def _print_json(outcome: dict[str, Any]) -> None:
-    click.echo(json.dumps(outcome, ensure_ascii=False, indent=2))
+    answer(json_text(result.failed(UsageError(message), Exit.USAGE)))
 
 
 def _tell(call: Call, line: str) -> None:
     if not call.quiet:
-        _to_stderr(visible(line))
-
-
-def _to_stderr(line: str) -> None:
-    click.echo(line, err=True)
+        tell(line)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.agent import list_agents
+from orchestrator.agent import SUFFIX, list_agents
 from orchestrator.cli.showing import put
 from orchestrator.hall import folder
 from orchestrator.hall.sqlite import FILE
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models_file import load_models_file, models_path
-from orchestrator.recipe import Recipe, list_recipes
+from orchestrator.recipe import SUFFIXES, Recipe, list_recipes
 from orchestrator.routing import resolve
-from orchestrator.shelves import folders
+from orchestrator.shelves import Kind, folders, standing
 
 __all__ = ["agent_lines", "agents", "put", "recipe_lines", "recipes", "setting_lines", "settings"]
 
@@ -81,14 +81,10 @@ def agent_lines(found: Sequence[dict[str, Any]]) -> str:
 
 def settings(models: str) -> list[dict[str, str]]:
     """Returns each setting with its value and its source."""
-    file = models_path(models, folders("configs"))
-    routing = resolve(load_models_file(models, folders("configs")), os.environ)
-    named = os.environ.get(folder.STATE_DIR, "").strip()
-    state = folder.state_folder(os.environ)
-    found = [_setting("hall", str(state / FILE), folder.STATE_DIR if named else "the user's state folder")]
-    for kind in ("recipes", "agents", "configs"):
-        found += [_setting(kind, str(shelf), _origin(shelf)) for shelf in folders(kind)]
-    found.append(_setting("models file", str(file), _origin(file.parent)))
+    shelves = folders("configs")
+    file, routing = models_path(models, shelves), resolve(load_models_file(models, shelves), os.environ)
+    found = [_hall(), *_shelf("recipes", SUFFIXES), *_shelf("agents", (SUFFIX,)), *_shelf("configs", SUFFIXES)]
+    found.append(_setting("models file", str(file), _origin(file.parent, shelves)))
     for cognition in Cognition:
         routes = ", ".join(route.model for route in routing.cognitions[cognition]) or "none that can be used"
         found.append(_setting(f"routes for {cognition}", routes, str(file)))
@@ -96,14 +92,38 @@ def settings(models: str) -> list[dict[str, str]]:
     return list({(setting["name"], setting["value"]): setting for setting in found}.values())
 
 
+def _hall() -> dict[str, str]:
+    store = os.environ.get("DEBATE_HALL_STORE", "").strip()
+    if store:
+        scheme, address, _ = store.partition("://")  # what follows may hold a password
+        return _setting("hall", f"{scheme}://…" if address else str(Path(store) / FILE), "DEBATE_HALL_STORE")
+    named = os.environ.get(folder.STATE_DIR, "").strip()
+    source = folder.STATE_DIR if named else "the user's state folder"
+    return _setting("hall", str(folder.state_folder(os.environ) / FILE), source)
+
+
+def _shelf(kind: Kind, suffixes: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    """The folders of a kind, in lookup order, and the user's own files in them that are taken."""
+    shelves = folders(kind)
+    bundled = standing(shelves[-1:], suffixes)
+    for shelf in shelves:
+        yield _setting(kind, str(shelf), _origin(shelf, shelves))
+    for name, path in standing(shelves, suffixes).items():
+        if path.parent != shelves[-1]:
+            instead = ", in place of the bundled one" if name in bundled else ""
+            yield _setting(f"{kind[:-1]} {name}", str(path), f"{_origin(path.parent, shelves)}{instead}")
+
+
 def _setting(name: str, value: str, source: str) -> dict[str, str]:
     return {"name": name, "value": value, "source": source}
 
 
-def _origin(shelf: Path) -> str:
+def _origin(shelf: Path, shelves: Sequence[Path]) -> str:
+    if shelf not in shelves:
+        return "as named"
     if not shelf.is_absolute():
         return "working folder"
-    return "user's config folder" if "debate-hall" in shelf.parts else "bundled"
+    return "bundled" if shelf == shelves[-1] else "user's config folder"
 
 
 def setting_lines(found: Sequence[dict[str, str]]) -> str:

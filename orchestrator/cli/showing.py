@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
-
 from orchestrator import run_folder
-from orchestrator.cli.plain import visible
+from orchestrator.cli.plain import answer, json_text, visible
 from orchestrator.errors import LedgerBroken, UsageError
 from orchestrator.files import write_atomically
 from orchestrator.hall.hall import Hall
@@ -28,7 +25,7 @@ def hall() -> Iterator[Hall]:
 
 def put(value: Any, as_json: bool, text: str) -> None:
     """Prints the value as JSON, or its text."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2) if as_json else visible(text), nl=as_json)
+    answer(json_text(value) if as_json else visible(text))
 
 
 def listing(debates: Sequence[Listing]) -> str:

@@ -1,0 +1,131 @@
+"""Plans from the bundled recipes, voices to speak them and halls to hold them in: nothing of the user's is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from orchestrator.agent import load_agent
+from orchestrator.drafting import Drafting, Patience
+from orchestrator.events import Event
+from orchestrator.evidence import Evidence
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Turn
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import Cognition, Role
+from orchestrator.models.base import Endpoint, Model, Reply, Request, Usage
+from orchestrator.models.scripted import Line, Scripted
+from orchestrator.plan import Plan, make_plan
+from orchestrator.prompt import PROTOCOL, winds_of
+from orchestrator.recipe import Recipe, load_recipe
+from orchestrator.routing import Route, Routing
+from orchestrator.runner import Run, run_debate
+
+BUNDLED = Path(__file__).parents[1]
+RECIPES = ("speed", "standard", "deep", "fortress", "laboratory", "council")
+THREAD = "2026-01-06-billing"
+TOPIC = "Should we move billing to Kafka?"
+FENCE = "3f9a1c07d2e84b65"
+NO_WAITS = Patience(first_s=0, longest_s=0)
+LETTERS = {Role.WIND: "W", Role.WALL: "L", Role.DOOR: "D"}
+
+
+def recipe_of(name: str, **changes: Any) -> Recipe:
+    """A bundled recipe, validated again with some keys changed."""
+    members = load_recipe(name, [BUNDLED / "recipes"]).model_dump(mode="json")
+    return Recipe.model_validate_json(Recipe.model_construct(**{**members, **changes}).model_dump_json(warnings=False))
+
+
+def routing_of(routes: Mapping[Role, Sequence[str]] | None = None, endpoint: Endpoint | None = None) -> Routing:
+    """Each role speaks through a route of its own, or through those that are given."""
+    named = {role: (f"test/{role.lower()}",) for role in Role} | dict(routes or {})
+    return Routing(
+        flags={},
+        agents={},
+        cognitions={
+            role.cognition: tuple(Route(name, endpoint or Endpoint()) for name in names)
+            for role, names in named.items()
+        },
+        missing={cognition: () for cognition in Cognition},
+        max_output_tokens=4000,
+        timeout_s=180.0,
+        notices=(),
+    )
+
+
+def plan_of(
+    recipe: str | Recipe = "speed",
+    *,
+    routes: Mapping[Role, Sequence[str]] | None = None,
+    endpoint: Endpoint | None = None,
+    evidence: Sequence[Evidence] = (),
+    fence: str = FENCE,
+    **changes: Any,
+) -> Plan:
+    """A plan of a bundled recipe; `changes` are keys of the recipe that stand otherwise than in its file."""
+    chosen = recipe_of(recipe, **changes) if isinstance(recipe, str) else recipe
+    names = {seat.agent for role in Role for seat in chosen.seats_of(role)}
+    agents = {name: load_agent(name, [BUNDLED / "agents"]) for name in names}
+    return make_plan(chosen, agents, routing_of(routes, endpoint), evidence, protocol=PROTOCOL, fence=fence)
+
+
+def evidence_of(text: str = "first line\nsecond line\n", id: str = "E1", path: str = "notes.md") -> Evidence:
+    return Evidence(id, path, "sha256:0123", text)
+
+
+def voices(before: Callable[[Request], None] = lambda request: None) -> Scripted:
+    """A model for every seat: no two replies are alike, and a Wall quotes the newest Wind of its round.
+
+    Args:
+        before: called with each request before it is answered.
+    """
+    numbers = count(1)
+
+    def line(request: Request) -> Line:
+        before(request)
+        return speech(request, next(numbers))
+
+    return Scripted(line)
+
+
+def speech(request: Request, number: int) -> str:
+    task = request.task
+    name = f"draft {number} of {task.agent} in round {task.round}"
+    if task.step == "checklist":
+        return f"checklist, {name}"
+    if task.role is Role.WIND:
+        return f"What if {name} moved one table at a time?"
+    if task.role is Role.DOOR:
+        return f"Therefore {name} decides."
+    return f"VERDICT: CONDITIONAL\n{name} tests this: {winds_of(task)[-1].text}"
+
+
+def priced(text: str, cost: str | None = "0.01", *, model: str = "test/answered") -> Reply:
+    return Reply(text, model, Usage(input=100, cached=40, output=10, cost_usd=None if cost is None else Decimal(cost)))
+
+
+async def hold(
+    hall: Hall,
+    plan: Plan,
+    model: Model,
+    reader: Callable[[Event], None] = lambda event: None,
+    *,
+    topic: str = TOPIC,
+    patience: Patience = NO_WAITS,
+) -> Run:
+    return await run_debate(hall, plan, THREAD, topic, Drafting(lambda route: model, reader, patience))
+
+
+def turns_of(debate: Debate) -> tuple[Turn, ...]:
+    return tuple(line.entry.body for line in debate.turns if isinstance(line.entry.body, Turn))
+
+
+def order(debate: Debate) -> str:
+    """The turns as DESIGN's table writes them: W L D, a round between two dots."""
+    rounds: dict[int, str] = {}
+    for turn in turns_of(debate):
+        rounds[turn.round] = rounds.get(turn.round, "") + LETTERS[turn.role]
+    return " · ".join(rounds[number] for number in sorted(rounds))

@@ -1,0 +1,479 @@
+"""The barrier protocol with scripted models: who speaks when, who drafts beside whom, and what ends or pauses a run."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from building import LETTERS, RECIPES, THREAD, TOPIC, hold, order, plan_of, priced, speech, turns_of, voices
+from orchestrator.drafting import Draft
+from orchestrator.errors import (
+    AuthenticationFailed,
+    DebateError,
+    RateLimited,
+    RunPaused,
+    ScriptExhausted,
+    ServerFailed,
+    StoreUnavailable,
+    ThreadExists,
+)
+from orchestrator.events import Closed, Event, FellBack, Paused, SentBack, TurnCommitted
+from orchestrator.hall.entries import FloorGiven, Turn
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.sqlite import FILE
+from orchestrator.hall.terms import Mode, Role, Status
+from orchestrator.models.base import Reply, Request, Usage
+from orchestrator.models.scripted import Line, Scripted
+from orchestrator.prompt import winds_of
+
+pytestmark = pytest.mark.anyio
+
+ORDER = {
+    "speed": "WLD",
+    "standard": " · ".join(["WLD"] * 4),
+    "deep": " · ".join(["WLD"] * 12),
+    "fortress": "WLLLD · WLLD",
+    "laboratory": "WWWLD · WWLD",
+    "council": "WWLLDDD · WWLDD",
+}
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Hall]:
+    with Hall.open(tmp_path / "state") as hall:
+        yield hall
+
+
+class LastFirst:
+    """Answers only when a whole batch is in flight, and then the last request first.
+
+    Serial drafting would hang on it.
+
+    Args:
+        sizes: how many requests each batch has, in order.
+    """
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.batches: list[list[Request]] = []
+        self._sizes = iter(sizes)
+        self._numbers = count(1)
+        self._waiting: list[anyio.Event] = []
+
+    async def complete(self, request: Request) -> Reply:
+        if not self._waiting:
+            self._size = next(self._sizes)
+            self.batches.append([])
+        self.batches[-1].append(request)
+        reply = Reply(speech(request, next(self._numbers)), request.model, Usage(1, 0, 1, None))
+        turn, before = anyio.Event(), self._waiting[-1] if self._waiting else anyio.Event()
+        self._waiting.append(turn)
+        if len(self._waiting) == self._size:
+            self._waiting = []
+            turn.set()
+        await turn.wait()
+        before.set()
+        return reply
+
+
+def batch_letters(batch: list[Request]) -> str:
+    """W Wind, c checklist, L a Wall that applies one, l a Wall without one, D Door."""
+    letters = {"checklist": lambda role: "c", "apply": lambda role: "L", "turn": lambda role: LETTERS[role]}
+    return "".join(
+        "l" if (request.task.role, request.task.step) == (Role.WALL, "turn") else letter
+        for request in batch
+        for letter in [letters[request.task.step](request.task.role)]
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ who speaks when
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_the_ledger_of_each_recipe_holds_the_turns_in_the_order_of_the_design(hall: Hall, recipe: str) -> None:
+    plan = plan_of(recipe)
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, voices())
+    debate = hall.debate(THREAD)
+    assert order(debate) == ORDER[recipe]
+    assert [turn.seat and turn.seat.slot for turn in turns_of(debate)] == [
+        seat.slot for planned in plan.rounds for seat in planned.seats
+    ]
+    assert [(turn.agent_role, turn.seat and turn.seat.lens) for turn in turns_of(debate)] == [
+        (seat.agent, seat.lens) for planned in plan.rounds for seat in planned.seats
+    ]
+    assert debate.state.status is Status.SYNTHESIS
+    assert debate.synthesis is not None
+    assert debate.synthesis.text == debate.turns[-1].text
+    assert (run.debate, run.unused, debate.state.starved_roles) == (debate, (), ())
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_every_turn_of_a_mediated_debate_follows_its_pick_and_a_fixed_one_has_no_picks(
+    hall: Hall, recipe: str
+) -> None:
+    plan = plan_of(recipe)
+    with anyio.fail_after(20):
+        await hold(hall, plan, voices())
+    bodies = [line.entry.body for line in hall.debate(THREAD).lines]
+    picks = [body.role for body in bodies if isinstance(body, FloorGiven)]
+    if plan.mode is Mode.FIXED:
+        assert picks == []
+        return
+    assert len(picks) == plan.turns
+    assert [type(body) for body in bodies[1:-1]] == [FloorGiven, Turn] * plan.turns
+    assert picks == [body.role for body in bodies if isinstance(body, Turn)]
+
+
+async def test_the_debate_is_opened_with_the_plan_as_its_limits_and_the_plan_is_pinned(hall: Hall) -> None:
+    plan = plan_of("fortress")
+    with anyio.fail_after(5):
+        await hold(hall, plan, voices())
+    debate = hall.debate(THREAD)
+    assert (debate.state.max_turns, debate.state.max_rounds) == (9, 2)
+    assert hall.plan(THREAD) == plan.encode()
+    assert debate.opening.text == TOPIC
+
+
+BATCHES = [
+    pytest.param("speed", {}, "Wc L D", id="speed"),
+    pytest.param("standard", {}, " ".join(["Wc L D"] * 4), id="standard"),
+    pytest.param("fortress", {}, "Wccc LLL D Wcc LL D", id="fortress"),
+    pytest.param("laboratory", {}, "WWWc L D WWc L D", id="laboratory"),
+    pytest.param("council", {}, "WWcc LL D D D WWc L D D", id="council"),
+    pytest.param("council", {"doors": "independent"}, "WWcc LL DDD WWc L D D", id="council, independent Doors"),
+    pytest.param("fortress", {"wall": "reactive"}, "W lll D W ll D", id="fortress, reactive Walls"),
+    pytest.param("fortress", {"socratic": True}, "W lll D Wcc LL D", id="fortress, Socratic"),
+]
+
+
+@pytest.mark.parametrize(("recipe", "changes", "batches"), BATCHES)
+async def test_seats_draft_together_as_the_protocol_says_and_commit_in_seat_order_though_replies_come_last_first(
+    hall: Hall, recipe: str, changes: dict[str, Any], batches: str
+) -> None:
+    plan, model = plan_of(recipe, **changes), LastFirst([len(batch) for batch in batches.split()])
+    events: list[Event] = []
+    with anyio.fail_after(10):
+        await hold(hall, plan, model, events.append)
+    assert " ".join(map(batch_letters, model.batches)) == batches
+    committed = [event.slot for event in events if isinstance(event, TurnCommitted)]
+    assert committed == [seat.slot for planned in plan.rounds for seat in planned.seats]
+    assert [turn.seat and turn.seat.slot for turn in turns_of(hall.debate(THREAD))] == committed
+    assert order(hall.debate(THREAD)) == ORDER[recipe]
+
+
+@pytest.mark.parametrize(("recipe", "changes", "batches"), BATCHES)
+async def test_the_plan_foretells_the_calls_and_how_many_of_them_wait_for_one_another(
+    recipe: str, changes: dict[str, Any], batches: str
+) -> None:
+    plan = plan_of(recipe, **changes)
+    assert plan.calls == len(batches.replace(" ", ""))
+    assert plan.longest_chain == len(batches.split())
+
+
+async def test_all_that_draft_together_see_the_same_turns(hall: Hall) -> None:
+    model = LastFirst([4, 2, 3, 3, 1, 1, 1])
+    with anyio.fail_after(5):
+        await hold(hall, plan_of("council", doors="independent"), model)
+    seen = [{request.task.said for request in batch} for batch in model.batches]
+    assert [len(views) for views in seen] == [1] * len(seen)
+    assert [len(said) for views in seen for said in views] == [0, 2, 4, 7, 9, 10, 11]
+
+
+async def test_sequential_doors_each_see_the_door_before(hall: Hall) -> None:
+    model = voices()
+    with anyio.fail_after(5):
+        await hold(hall, plan_of("council"), model)
+    doors = [request for request in model.requests if request.task.role is Role.DOOR]
+    spoken = [[said.role for said in request.task.said].count(Role.DOOR) for request in doors]
+    assert spoken == [0, 1, 2, 3, 4]
+    assert "T5 spoke as Door before you" in doors[1].messages[-1].text
+    assert "T5, T6 spoke as Door before you" in doors[2].messages[-1].text
+
+
+async def test_the_last_of_independent_doors_sees_them_all_and_only_it_is_told_that_it_is_last(hall: Hall) -> None:
+    model = voices()
+    with anyio.fail_after(5):
+        await hold(hall, plan_of("council", doors="independent"), model)
+    doors = [request for request in model.requests if request.task.role is Role.DOOR]
+    assert len(doors[-1].task.said) == 11
+    assert [request.task.last for request in doors] == [False, False, False, False, True]
+    assert ["Yours is the last turn" in request.messages[-1].text for request in doors] == [False] * 4 + [True]
+
+
+async def test_reactive_walls_are_asked_once_and_only_after_wind_is_committed(hall: Hall) -> None:
+    model = voices()
+    with anyio.fail_after(5):
+        await hold(hall, plan_of("fortress", wall="reactive"), model)
+    walls = [request.task for request in model.requests if request.task.role is Role.WALL]
+    assert [task.step for task in walls] == ["turn"] * 5
+    assert all(winds_of(task) for task in walls)
+
+
+# ------------------------------------------------------------------------------------------- checklists and quotations
+
+
+async def test_a_wall_applies_its_own_checklist_and_sees_no_other(hall: Hall) -> None:
+    model = voices()
+    with anyio.fail_after(5):
+        await hold(hall, plan_of("fortress"), model)
+    asked = [request for request in model.requests if request.task.role is Role.WALL and request.task.round == 1]
+    checklists = {
+        request.task.lens: f"checklist, draft {number} of critical-engineer in round 1"
+        for number, request in enumerate(model.requests, 1)
+        if request.task.step == "checklist" and request.task.round == 1
+    }
+    applying = [request for request in asked if request.task.step == "apply"]
+    assert len(checklists) == len(applying) == 3
+    for request in applying:
+        prompt = "\n".join(message.text for message in request.messages)
+        assert [lens for lens, words in checklists.items() if words in prompt] == [request.task.lens]
+
+
+def wall_that_says(*texts: str) -> Scripted:
+    """A table whose Wall says these texts, one after the other, when it applies its checklist."""
+    said, numbers = iter(texts), count(1)
+
+    def line(request: Request) -> Line:
+        text = next(said) if request.task.step == "apply" else speech(request, next(numbers))
+        return priced(text, model=request.model)
+
+    return Scripted(line)
+
+
+QUOTING = "VERDICT: APPROVED. It asks: what if draft 1 of wind-agent in round 1 moved slowly?"
+
+
+async def test_a_wall_that_quotes_six_words_of_wind_is_taken_at_once(hall: Hall) -> None:
+    events: list[Event] = []
+    with anyio.fail_after(5):
+        await hold(hall, plan_of(), wall_that_says(QUOTING), events.append)
+    assert not [event for event in events if isinstance(event, SentBack)]
+    assert hall.debate(THREAD).turns[1].text == QUOTING
+
+
+async def test_a_wall_that_quotes_nothing_is_sent_back_once_with_its_draft_and_the_reason(hall: Hall) -> None:
+    model, events = wall_that_says("VERDICT: BLOCKED.", QUOTING), list[Event]()
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), model, events.append)
+    first, again = (request for request in model.requests if request.task.step == "apply")
+    assert again.messages[: len(first.messages)] == first.messages
+    draft, complaint = again.messages[len(first.messages) :]
+    assert (draft.speaker, draft.text, complaint.speaker) == ("assistant", "VERDICT: BLOCKED.", "user")
+    assert "no run of 6 words" in complaint.text
+    assert [event.reason for event in events if isinstance(event, SentBack)] == [complaint.text]
+    assert hall.debate(THREAD).turns[1].text == QUOTING
+    assert not [warning for warning in run.warnings if "quotes" in warning]
+
+
+async def test_a_wall_that_quotes_nothing_twice_is_committed_with_a_warning(hall: Hall) -> None:
+    model = wall_that_says("VERDICT: BLOCKED.", "VERDICT: BLOCKED again.")
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), model)
+    assert len(model.requests) == 5
+    assert hall.debate(THREAD).turns[1].text == "VERDICT: BLOCKED again."
+    assert "T2 (Wall, wall-agent): It quotes no turn of Wind, though it was asked twice." in run.warnings
+
+
+async def test_the_first_draft_stands_when_the_second_cannot_be_had(hall: Hall) -> None:
+    numbers, refusals = count(1), count()
+
+    def line(request: Request) -> Line:
+        if request.task.step == "apply":
+            return AuthenticationFailed("the key was revoked", model="x") if next(refusals) else "VERDICT: BLOCKED."
+        return speech(request, next(numbers))
+
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), Scripted(line))
+    assert hall.debate(THREAD).turns[1].text == "VERDICT: BLOCKED."
+    assert any("quotes no turn of Wind" in warning for warning in run.warnings)
+
+
+async def test_the_seat_of_a_turn_counts_all_its_calls_its_checklist_and_the_second_try_too(hall: Hall) -> None:
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), wall_that_says("VERDICT: BLOCKED.", QUOTING))
+    wind, wall, _ = turns_of(hall.debate(THREAD))
+    assert wall.seat is not None
+    assert (wall.seat.input, wall.seat.cached, wall.seat.output, wall.seat.cost) == (300, 120, 30, "0.03")
+    assert (wall.token_input, wall.token_output, wall.token_total) == (300, 30, 330)
+    assert wind.seat is not None
+    assert (wind.seat.input, wind.seat.cost) == (100, "0.01")
+    assert run.spent == Usage(500, 200, 50, Decimal("0.05"))
+
+
+async def test_one_call_without_a_price_makes_the_cost_of_its_turn_and_of_the_run_unknown(hall: Hall) -> None:
+    def line(request: Request) -> Line:
+        text = QUOTING if request.task.step == "apply" else speech(request, 1)
+        return priced(text, None if request.task.step == "checklist" else "0.01")
+
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), Scripted(line))
+    assert [turn.seat and turn.seat.cost for turn in turns_of(hall.debate(THREAD))] == ["0.01", None, "0.01"]
+    assert run.spent.cost_usd is None
+
+
+# -------------------------------------------------------------------------------------------------------------- Socratic
+
+
+async def test_a_socratic_debate_only_asks_in_round_1_and_rests_on_the_settled_terms_after_it(hall: Hall) -> None:
+    model = voices()
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of("standard", socratic=True, turns=6), model)
+    tasks = [(request.messages[-1].text, request.task) for request in model.requests]
+    assert [task.step for _, task in tasks] == ["turn", "turn", "turn", "turn", "checklist", "apply", "turn"]
+    assert [task.socratic for _, task in tasks] == [True] * 3 + [False] * 4
+    assert ["This round only asks." in text for text, _ in tasks] == [True] * 3 + [False] * 4
+    assert ["as they were settled in T3" in text for text, _ in tasks] == [False] * 3 + [True] * 4
+    assert not [warning for warning in run.warnings if warning.startswith(("T1 ", "T2 ", "T3 "))]
+    assert [warning for warning in run.warnings if warning.startswith("T4 ")]
+
+
+# -------------------------------------------------------------------------------------------- what cannot be gone on with
+
+
+def failing(role: Role, error: Exception, *, lens: str | None = None, step: str = "turn") -> Scripted:
+    """A table at which one seat's calls end in an error."""
+    numbers = count(1)
+
+    def line(request: Request) -> Line:
+        task = request.task
+        if (task.role, task.step) == (role, step) and lens in (None, task.lens):
+            if not isinstance(error, DebateError):
+                raise error
+            return error  # type: ignore[return-value]
+        return speech(request, next(numbers))
+
+    return Scripted(line)
+
+
+async def test_a_seat_that_fails_for_good_pauses_the_run_and_says_why(hall: Hall) -> None:
+    error = AuthenticationFailed("the key was revoked", "Set another key.", model="test/door", status=401)
+    events: list[Event] = []
+    with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
+        await hold(hall, plan_of(), failing(Role.DOOR, error), events.append)
+    assert str(paused.value) == (
+        "Door door-agent (R1.Door.1) could not be heard: the key was revoked (HTTP 401) Set another key."
+    )
+    assert events[-1] == Paused(code="paused", message=paused.value.message)
+    debate = hall.debate(THREAD)
+    assert (order(debate), debate.state.status) == ("WL", Status.ACTIVE)
+    assert paused.value.drafts == ()
+
+
+async def test_a_failed_sibling_takes_nothing_from_the_others(hall: Hall) -> None:
+    """The seats before it are committed; what the others wrote is handed back."""
+    lens = "failure, recovery and on-call load"
+    model = failing(Role.WALL, AuthenticationFailed("no", model="x"), lens=lens, step="apply")
+    with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
+        await hold(hall, plan_of("fortress"), model)
+    assert order(hall.debate(THREAD)) == "WL"
+    kept = [(draft.seat.slot, draft.step) for draft in paused.value.drafts if isinstance(draft, Draft)]
+    assert kept == [("R1.Wall.2", "checklist"), ("R1.Wall.3", "checklist"), ("R1.Wall.3", "apply")]
+
+
+async def test_a_failed_checklist_pauses_the_run_after_wind_is_committed(hall: Hall) -> None:
+    model = failing(Role.WALL, AuthenticationFailed("no", model="x"), step="checklist")
+    with anyio.fail_after(5), pytest.raises(RunPaused, match=r"Wall wall-agent \(R1.Wall.1\) could not be heard: no"):
+        await hold(hall, plan_of(), model)
+    assert order(hall.debate(THREAD)) == "W"
+
+
+async def test_a_failed_wind_keeps_the_checklists(hall: Hall) -> None:
+    model = failing(Role.WIND, AuthenticationFailed("no", model="x"))
+    with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
+        await hold(hall, plan_of("fortress"), model)
+    assert hall.debate(THREAD).turns == ()
+    assert [draft.step for draft in paused.value.drafts] == ["checklist"] * 3
+
+
+async def test_a_bug_in_a_model_is_not_taken_for_a_failure(hall: Hall) -> None:
+    with anyio.fail_after(5), pytest.raises(ExceptionGroup) as raised:
+        await hold(hall, plan_of(), failing(Role.WIND, ZeroDivisionError("a bug")))
+    assert raised.group_contains(ZeroDivisionError)
+
+
+async def test_a_script_that_runs_dry_is_not_taken_for_a_failure(hall: Hall) -> None:
+    with anyio.fail_after(5), pytest.raises(ExceptionGroup) as raised:
+        await hold(hall, plan_of(), Scripted(["one line"]))
+    assert raised.group_contains(ScriptExhausted)
+
+
+async def test_a_thread_that_exists_is_refused_before_any_call(hall: Hall) -> None:
+    hall.init_debate(THREAD, "Another question.")
+    model = voices()
+    with anyio.fail_after(5), pytest.raises(ThreadExists):
+        await hold(hall, plan_of(), model)
+    assert model.requests == []
+
+
+async def test_a_store_that_fails_in_the_middle_pauses_the_run_with_its_reason(hall: Hall, tmp_path: Path) -> None:
+    def break_the_store(request: Request) -> None:
+        if request.task.role is Role.DOOR:
+            with closing(sqlite3.connect(tmp_path / "state" / FILE)) as db:
+                db.execute("DROP TABLE texts")
+
+    events: list[Event] = []
+    with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
+        await hold(hall, plan_of(), voices(break_the_store), events.append)
+    assert isinstance(paused.value.__cause__, StoreUnavailable)
+    assert "cannot be used" in paused.value.message
+    assert events[-1] == Paused(code="store_unavailable", message=paused.value.message)
+    assert [draft.seat.slot for draft in paused.value.drafts] == ["R1.Door.1"]
+
+
+@pytest.mark.parametrize(
+    "text", [pytest.param("\0", id="NUL"), pytest.param(" \n", id="blank"), pytest.param("x" * 262_145, id="too long")]
+)
+async def test_a_text_that_no_debate_accepts_pauses_the_run_and_is_kept(hall: Hall, text: str) -> None:
+    numbers = count(1)
+    model = Scripted(lambda request: text if request.task.role is Role.DOOR else speech(request, next(numbers)))
+    events: list[Event] = []
+    with anyio.fail_after(5), pytest.raises(RunPaused, match=r"R1\.Door\.1") as paused:
+        await hold(hall, plan_of(), model, events.append)
+    assert order(hall.debate(THREAD)) == "WL"
+    assert [draft.text for draft in paused.value.drafts] == [text]
+    assert isinstance(events[-1], Paused)
+
+
+# ------------------------------------------------------------------------------------------------------------ fallbacks
+
+
+async def test_a_turn_that_a_fallback_wrote_says_so_on_the_ledger_and_in_the_events(hall: Hall) -> None:
+    plan = plan_of(routes={Role.DOOR: ("test/first", "test/second")})
+    numbers = count(1)
+
+    def line(request: Request) -> Line:
+        if request.model == "test/first":
+            return AuthenticationFailed("no key", model="test/first")
+        return priced(speech(request, next(numbers)), model=f"{request.model}-0102")
+
+    events: list[Event] = []
+    with anyio.fail_after(5):
+        await hold(hall, plan, Scripted(line), events.append)
+    seats = [turn.seat for turn in turns_of(hall.debate(THREAD)) if turn.seat]
+    assert [(seat.asked, seat.route, seat.answered) for seat in seats] == [
+        ("test/wind", None, "test/wind-0102"),
+        ("test/wall", None, "test/wall-0102"),
+        ("test/first", "test/second", "test/second-0102"),
+    ]
+    assert [(event.model, event.to, event.code) for event in events if isinstance(event, FellBack)] == [
+        ("test/first", "test/second", "authentication")
+    ]
+    assert isinstance(events[-1], Closed)
+
+
+async def test_a_run_pauses_with_the_words_of_the_last_route_when_every_route_fails(hall: Hall) -> None:
+    plan = plan_of(routes={Role.WIND: ("test/first", "test/second")})
+    errors = {"test/first": RateLimited("slow down", model="a"), "test/second": ServerFailed("broken", model="b")}
+    model = Scripted(lambda request: errors.get(request.model) or speech(request, 1))
+    with anyio.fail_after(5), pytest.raises(RunPaused, match="could not be heard: broken"):
+        await hold(hall, plan, model)
+    asked = [request.model for request in model.requests if request.task.role is Role.WIND]
+    assert asked == ["test/first"] * 4 + ["test/second"] * 4
