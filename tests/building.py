@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import count
@@ -36,7 +37,7 @@ LETTERS = {Role.WIND: "W", Role.WALL: "L", Role.DOOR: "D"}
 def recipe_of(name: str, **changes: Any) -> Recipe:
     """A bundled recipe, validated again with some keys changed."""
     members = load_recipe(name, [BUNDLED / "recipes"]).model_dump(mode="json")
-    return Recipe.model_validate_json(Recipe.model_construct(**{**members, **changes}).model_dump_json(warnings=False))
+    return Recipe.model_validate_json(json.dumps({**members, **changes}))
 
 
 def routing_of(routes: Mapping[Role, Sequence[str]] | None = None, endpoint: Endpoint | None = None) -> Routing:

@@ -354,13 +354,12 @@ def failing(role: Role, error: Exception, *, lens: str | None = None, step: str 
 
 
 async def test_a_seat_that_fails_for_good_pauses_the_run_and_says_why(hall: Hall) -> None:
-    error = AuthenticationFailed("the key was revoked", "Set another key.", model="test/door", status=401)
+    words = "test/door answered 401: the key was revoked."
+    error = AuthenticationFailed(words, "Set another key.", model="test/door", status=401)
     events: list[Event] = []
     with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
         await hold(hall, plan_of(), failing(Role.DOOR, error), events.append)
-    assert str(paused.value) == (
-        "Door door-agent (R1.Door.1) could not be heard: the key was revoked (HTTP 401) Set another key."
-    )
+    assert str(paused.value) == f"Door door-agent (R1.Door.1) could not be heard: {words} Set another key."
     assert events[-1] == Paused(code="paused", message=paused.value.message)
     debate = hall.debate(THREAD)
     assert (order(debate), debate.state.status) == ("WL", Status.ACTIVE)

@@ -7,6 +7,7 @@ of the user's, never the working folder.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,4 +81,4 @@ def file_system(folder: Path, mounts: str) -> str | None:
 
 
 def _unescaped(place: str) -> str:
-    return os.fsdecode(os.fsencode(place).decode("unicode_escape").encode("latin-1"))
+    return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), place)

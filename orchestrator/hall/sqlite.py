@@ -1,8 +1,8 @@
 """The embedded store: one SQLite file in WAL mode, every commit on disk before it is acknowledged.
 
-Texts stand in a table that only grows, apart from the entries. So no text is ever moved by the B-tree, and a redaction
-overwrites it where it stands, with zeros of the same length; what is left is the copy in the write-ahead log, which a
-TRUNCATE checkpoint removes.
+Texts stand in a table that only grows, apart from the entries. So the B-tree moves texts but once, when the table
+outgrows its first page, and secure_delete zeroes the page they leave. A redaction overwrites a text where it stands,
+with zeros of the same length; what is left is the copy in the write-ahead log, which a TRUNCATE checkpoint removes.
 
 Nothing here or elsewhere in the program may open the store's file but SQLite: whoever closes a descriptor of that file
 drops the locks of every connection of the same process (POSIX advisory locks), and commits are lost.
@@ -261,7 +261,11 @@ class SQLiteStore:
             yield
         except DebateError:
             raise
-        except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: a message of SQLite's that quotes damage
+        except (
+            sqlite3.Error,
+            OSError,
+            UnicodeError,
+        ) as error:  # UnicodeError: a message of SQLite's that quotes damage
             raise StoreUnavailable(f"The store {self._path} cannot be used: {error}.", _cure(error)) from error
 
 

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from orchestrator.cli.progress import progress_lines
+from orchestrator.events import (
+    Closed,
+    DraftFailed,
+    DraftFinished,
+    DraftStarted,
+    Event,
+    FellBack,
+    HeadMoved,
+    Paused,
+    Retried,
+    RoundStarted,
+    RunStarted,
+    SentBack,
+    Stream,
+    TurnCommitted,
+)
+
+SEAT = {"slot": "R1.Wall.2", "role": "Wall", "agent": "critical-engineer", "model": "openai/wall-1"}
+WHO = "  R1.Wall.2  critical-engineer     "
+HASH = f"sha256:{'ab' * 32}"
+
+
+def lines(*events: Event) -> list[str]:
+    written: list[str] = []
+    stream = Stream("2026-01-06-x", lambda: datetime(2026, 1, 6, tzinfo=UTC), progress_lines(written.append))
+    for event in events:
+        stream(event)
+    return written
+
+
+def test_a_draft_is_one_line_with_its_seconds_and_tokens() -> None:
+    spent = {"seconds": 12.345, "input": 12_345, "cached": 1_000, "output": 678, "cost_usd": Decimal("0.0123")}
+    assert lines(
+        DraftStarted(**SEAT, step="checklist"),
+        DraftFinished(**SEAT, step="checklist", answered="wall-1-0102", **spent),
+        DraftFinished(**SEAT, step="apply", answered="wall-1-0102", **spent),
+    ) == [
+        f"{WHO} wrote its checklist in 12.3 s, 12,345 tokens in (1,000 cached), 678 out, wall-1-0102",
+        f"{WHO} drafted in 12.3 s, 12,345 tokens in (1,000 cached), 678 out, wall-1-0102",
+    ]
+
+
+def test_a_commit_is_one_line_with_the_turns_number_and_hash() -> None:
+    turn = {"slot": "R1.Wall.2", "role": "Wall", "agent": "critical-engineer", "model": "wall-1", "round": 1}
+    assert lines(TurnCommitted(**turn, turn_index=2, hash=HASH)) == [f"{WHO} committed as T3, sha256:{'ab' * 6}…"]
+
+
+def test_a_run_is_told_from_its_start_to_its_close() -> None:
+    assert lines(
+        RunStarted(recipe="speed", rounds=1, turns=3, plan_hash=HASH, rehearsal=False),
+        RoundStarted(round=1, rounds=1),
+        Closed(status="synthesis", head=HASH),
+    ) == ["speed: 3 turns in 1 round", "round 1 of 1", f"closed: synthesis, head {HASH}"]
+
+
+def test_every_trouble_is_told_with_its_cause() -> None:
+    why = {"code": "rate_limited", "message": "openai/wall-1 answered HTTP 429: slow down"}
+    assert lines(
+        Retried(**SEAT, step="turn", attempt=1, wait_s=2.04, **why),
+        FellBack(**SEAT, step="turn", to="gemini/x", **why),
+        SentBack(**SEAT, step="turn", reason="It quotes nothing."),
+        DraftFailed(**SEAT, step="turn", seconds=3.0, **why),
+        HeadMoved(head=HASH, turns=1),
+        HeadMoved(head=HASH, turns=0),
+    ) == [
+        f"{WHO} attempt 1 failed, again in 2.0 s: openai/wall-1 answered HTTP 429: slow down",
+        f"{WHO} openai/wall-1 failed, now gemini/x: openai/wall-1 answered HTTP 429: slow down",
+        f"{WHO} sent back once: It quotes nothing.",
+        f"{WHO} failed after 3.0 s: openai/wall-1 answered HTTP 429: slow down",
+        "  another writer moved the head with 1 turn",
+        "  another writer moved the head without words",
+    ]
+
+
+def test_a_pause_is_left_to_the_last_line_of_the_command() -> None:
+    assert lines(Paused(code="paused", message="Wind could not be heard")) == []

@@ -1,0 +1,552 @@
+"""Another writer at the same table, at every moment of a run: through a second hall on the same file, as a person would.
+
+An order is written as in DESIGN's table, in small letters where somebody else spoke: `WlLLD · WLLD`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from building import LETTERS, THREAD, hold, plan_of, turns_of, voices
+from orchestrator.drafting import Draft
+from orchestrator.errors import HallError, RunPaused
+from orchestrator.events import Event, HeadMoved, Paused, RoundStarted, TurnCommitted
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Extended, Note, Tombstoned, Turn
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import Mode, Role, Status
+from orchestrator.models.base import Request
+from orchestrator.plan import Plan
+from orchestrator.runner import MOST_CONFLICTS, Run
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Writer:
+    """Somebody else who writes in the same thread."""
+
+    hall: Hall
+    mode: Mode
+    words: list[str] = field(default_factory=list)  # what was taken, in order
+
+    def say(self, role: Role) -> None:
+        words = f"Foreign words, number {len(self.words)}, of somebody who speaks as {role} this time."
+        if self.mode is Mode.MEDIATED:
+            self.hall.pick_next_speaker(THREAD, role)
+        self.hall.add_turn(THREAD, role, words)
+        self.words.append(words)
+
+    def say_beyond_the_plan(self, role: Role) -> None:
+        self.extend()
+        self.say(role)
+
+    def pick(self, role: Role) -> None:
+        self.hall.pick_next_speaker(THREAD, role)
+
+    def note(self) -> None:
+        words = f"Foreign note, number {len(self.words)}."
+        self.hall.note(THREAD, words, "remark", "a person")
+        self.words.append(words)
+
+    def extend(self) -> None:
+        state = self.hall.debate(THREAD).state
+        self.hall.extend(THREAD, state.max_turns + 1, state.max_rounds + 1, "a person", "There is more to say.")
+
+    def tombstone(self, turn_index: int = 0) -> None:
+        self.hall.tombstone_turn(THREAD, turn_index, "It named a customer of ours in full.")
+
+    def force_close(self) -> None:
+        self.hall.force_close_debate(THREAD, "Enough.")
+
+    def close(self) -> None:
+        self.hall.close_debate(THREAD, "Somebody else's synthesis.")
+
+
+Act = Callable[[Writer], None]
+
+
+class Table:
+    """A run and its other writer, who acts once at each moment that is named.
+
+    Moments: `round 1`; `asks R1 Wall apply`, before the first such request is answered; `committed R1.Wind.1`. Each is
+    also numbered from 0 (`#0`, `#1`, …) in the order in which they come.
+    """
+
+    def __init__(self, folder: Path, plan: Plan, acts: Mapping[str, Act]) -> None:
+        self.plan, self.acts, self.folder = plan, dict(acts), folder
+        self.model = voices(self._asked)
+        self.events: list[Event] = []
+        self._numbers = count()
+
+    async def hold(self) -> Run:
+        with Hall.open(self.folder) as hall, Hall.open(self.folder) as other:
+            self.writer = Writer(other, self.plan.mode)
+            with anyio.fail_after(20):
+                return await hold(hall, self.plan, self.model, self._told)
+
+    def debate(self) -> Debate:
+        with Hall.open(self.folder) as hall:
+            return hall.debate(THREAD)
+
+    def replies(self) -> dict[str, Request]:
+        """Every text that was drafted, with the request that it answers."""
+        return {f"draft {number} of": request for number, request in enumerate(self.model.requests, 1)}
+
+    def _asked(self, request: Request) -> None:
+        self._at(f"asks R{request.task.round} {request.task.role} {request.task.step}")
+
+    def _told(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, RoundStarted):
+            self._at(f"round {event.round}")
+        if isinstance(event, TurnCommitted):
+            self._at(f"committed {event.slot}")
+
+    def _at(self, moment: str) -> None:
+        for name in (moment, f"#{next(self._numbers)}"):
+            if act := self.acts.pop(name, None):
+                act(self.writer)
+
+
+def signed(debate: Debate) -> str:
+    """The order of turns, small where the turn is nobody's of the runner's."""
+    rounds: dict[int, str] = {}
+    for turn in turns_of(debate):
+        letter = LETTERS[turn.role]
+        rounds[turn.round] = rounds.get(turn.round, "") + (letter if turn.seat else letter.lower())
+    return " · ".join(rounds.values())
+
+
+# -------------------------------------------------------------------------------------------------------------- the laws
+
+
+def require_laws(table: Table, run_unused: tuple[Draft, ...]) -> None:
+    """What holds of every run, whoever else wrote."""
+    debate = table.debate()  # verified
+    require_each_word_once(table, debate)
+    require_barrier(debate)
+    require_no_turn_on_old_words(table, debate)
+    require_every_draft_is_kept(table, debate, run_unused)
+    require_nobody_speaks_too_often(table.plan, debate)
+
+
+def require_each_word_once(table: Table, debate: Debate) -> None:
+    texts = [line.text for line in (*debate.turns, *debate.of(Note)) if line.text is not None]
+    assert len(texts) == len(set(texts))
+    redacted = {line.entry.seq for line in debate.turns if line.text is None}
+    assert len([words for words in table.writer.words if words not in texts]) <= len(redacted)
+    slots = [turn.seat.slot for turn in turns_of(debate) if turn.seat]
+    assert len(slots) == len(set(slots))
+
+
+def require_barrier(debate: Debate) -> None:
+    heard: dict[int, set[Role]] = {}
+    for turn in turns_of(debate):
+        before = heard.setdefault(turn.round, set())
+        assert turn.role is not Role.DOOR or {Role.WIND, Role.WALL} <= before
+        before.add(turn.role)
+
+
+def require_no_turn_on_old_words(table: Table, debate: Debate) -> None:
+    """A turn of the runner was drafted from all that stood before it, but for its siblings of the same batch."""
+    turns = turns_of(debate)
+    notes = [(line.entry.seq, line.words) for line in debate.of(Note)]
+    redacted = [(line.entry.seq, line.entry.body) for line in debate.of(Tombstoned)]
+    for place, (line, turn) in enumerate(zip(debate.turns, turns, strict=True)):
+        if turn.seat is None or line.text is None:
+            continue
+        request = drafted_by(table, line.text)
+        seen = len(request.task.said)
+        for unseen in turns[seen:place]:
+            assert unseen.seat is not None
+            assert (unseen.role, unseen.round) == (turn.role, turn.round)
+        assert all(words in request.messages[-1].text for seq, words in notes if seq < line.entry.seq)
+        for seq, body in redacted:
+            if seq < line.entry.seq and isinstance(body, Tombstoned) and body.turn_index is not None:
+                assert request.task.said[body.turn_index].text.startswith("[REDACTED") or body.turn_index >= seen
+
+
+def drafted_by(table: Table, text: str) -> Request:
+    (request,) = (request for mark, request in table.replies().items() if mark in text.partition(" tests this")[0])
+    return request
+
+
+def require_every_draft_is_kept(table: Table, debate: Debate, unused: tuple[Draft, ...]) -> None:
+    """Each draft became a turn or is handed back; a checklist goes with its seat's turn."""
+    committed = [line.text or "" for line in debate.turns]
+    if debate.of(Tombstoned):
+        return  # which drafts became the redacted turns cannot be told by their text
+    kept = [draft.text for draft in unused if draft.step != "checklist"]
+    for mark, request in table.replies().items():
+        if request.task.step != "checklist":
+            places = [text for text in (*committed, *kept) if mark in text.partition(" tests this")[0]]
+            assert len(places) == 1, mark
+    spoke = {turn.seat.slot for turn in turns_of(debate) if turn.seat}
+    asked = Counter(request.task.step for request in table.model.requests)["checklist"]
+    idle = [draft.seat.slot for draft in unused if draft.step == "checklist"]
+    assert not spoke & set(idle)
+    assert asked - len(idle) == sum("Wall" in slot and applied(table.plan, slot) for slot in spoke)
+
+
+def applied(plan: Plan, slot: str) -> bool:
+    return plan.recipe.wall == "framework" and any(slot == seat.slot for r in plan.rounds for seat in r.walls)
+
+
+def require_nobody_speaks_too_often(plan: Plan, debate: Debate) -> None:
+    """A turn of somebody else takes the place of at most one of the runner's, of its role and round."""
+    foreign = Counter((turn.round, turn.role) for turn in turns_of(debate) if not turn.seat)
+    own = Counter((turn.round, turn.role) for turn in turns_of(debate) if turn.seat)
+    closed_early = {turn.round for turn in turns_of(debate) if turn.role is Role.DOOR and not turn.seat}
+    for planned in plan.rounds:
+        for role in Role:
+            key, places = (planned.number, role), len(planned.of(role))
+            assert own[key] <= places
+            if debate.state.status is Status.SYNTHESIS and planned.number not in closed_early and role is not Role.DOOR:
+                assert own[key] >= places - foreign[key]
+
+
+# ------------------------------------------------------------------------------------------- one turn, at each moment
+
+FIXED = {
+    "speed": [
+        ("round 1", Role.WIND, "wLD"),
+        ("asks R1 Wind turn", Role.WIND, "wLD"),
+        ("asks R1 Wall checklist", Role.WIND, "wLD"),
+        ("committed R1.Wind.1", Role.WALL, "WlD"),
+        ("asks R1 Wall apply", Role.WALL, "WlD"),
+        ("committed R1.Wall.1", Role.DOOR, "WLd"),
+        ("asks R1 Door turn", Role.DOOR, "WLd"),
+    ],
+    "standard": [
+        ("committed R1.Door.1", Role.WIND, "WLD · wLD · WLD · WLD"),
+        ("round 2", Role.WIND, "WLD · wLD · WLD · WLD"),
+        ("asks R2 Wind turn", Role.WIND, "WLD · wLD · WLD · WLD"),
+        ("asks R4 Door turn", Role.DOOR, "WLD · WLD · WLD · WLd"),
+    ],
+}
+MEDIATED = {
+    "fortress": [
+        ("round 1", Role.WIND, "wLLLD · WLLD"),
+        ("round 1", Role.WALL, "lWLLD · WLLD"),
+        ("asks R1 Wind turn", Role.WIND, "wLLLD · WLLD"),
+        ("asks R1 Wind turn", Role.WALL, "lWLLD · WLLD"),
+        ("committed R1.Wind.1", Role.WIND, "WwLLLD · WLLD"),
+        ("committed R1.Wind.1", Role.WALL, "WlLLD · WLLD"),
+        ("asks R1 Wall apply", Role.WIND, "WwLLLD · WLLD"),
+        ("asks R1 Wall apply", Role.WALL, "WlLLD · WLLD"),
+        ("committed R1.Wall.1", Role.WIND, "WLwLLD · WLLD"),
+        ("committed R1.Wall.1", Role.WALL, "WLlLD · WLLD"),
+        ("committed R1.Wall.1", Role.DOOR, "WLd · WLLD"),
+        ("asks R1 Door turn", Role.WIND, "WLLLwD · WLLD"),
+        ("asks R1 Door turn", Role.WALL, "WLLLlD · WLLD"),
+        ("asks R1 Door turn", Role.DOOR, "WLLLd · WLLD"),
+        ("committed R1.Door.1", Role.WIND, "WLLLD · wLLD"),
+        ("committed R1.Door.1", Role.WALL, "WLLLD · lWLD"),
+        ("committed R1.Door.1", Role.DOOR, "WLLLDd · WLLD"),
+        ("asks R2 Door turn", Role.DOOR, "WLLLD · WLLd"),
+    ],
+    "council": [
+        ("asks R1 Wind turn", Role.WIND, "wWLLDDD · WWLDD"),
+        ("committed R1.Wind.1", Role.WIND, "WwLLDDD · WWLDD"),
+        ("committed R1.Wind.1", Role.WALL, "WlWLDDD · WWLDD"),
+        ("committed R1.Wind.2", Role.WIND, "WWwLLDDD · WWLDD"),
+        ("asks R1 Wall apply", Role.WALL, "WWlLDDD · WWLDD"),
+        ("asks R1 Door turn", Role.WIND, "WWLLwDDD · WWLDD"),
+        ("asks R1 Door turn", Role.DOOR, "WWLLdDD · WWLDD"),
+        ("committed R1.Door.1", Role.DOOR, "WWLLDdD · WWLDD"),
+        ("committed R1.Door.1", Role.WIND, "WWLLD · wWLDD"),
+        ("asks R2 Door turn", Role.DOOR, "WWLLDDD · WWLdD"),
+        ("committed R2.Door.1", Role.DOOR, "WWLLDDD · WWLDd"),
+    ],
+    "laboratory": [
+        ("asks R1 Wind turn", Role.WIND, "wWWLD · WWLD"),
+        ("committed R1.Wind.1", Role.WIND, "WwWLD · WWLD"),
+        ("committed R1.Wind.2", Role.WIND, "WWwLD · WWLD"),
+        ("committed R1.Wind.2", Role.WALL, "WWlWD · WWLD"),
+    ],
+}
+CASES = [
+    pytest.param(recipe, *case, id=f"{recipe}, {case[1]} at {case[0]}")
+    for recipe, cases in (FIXED | MEDIATED).items()
+    for case in cases
+]
+
+
+@pytest.mark.parametrize(("recipe", "moment", "role", "expected"), CASES)
+async def test_a_turn_of_somebody_else_takes_the_next_place_of_its_role_and_is_heard(
+    tmp_path: Path, recipe: str, moment: str, role: Role, expected: str
+) -> None:
+    plan = plan_of(recipe)
+    table = Table(tmp_path / "state", plan, {moment: lambda writer: writer.say(role)})
+    run = await table.hold()
+    debate = table.debate()
+    assert table.acts == {}
+    assert signed(debate) == expected
+    require_laws(table, run.unused)
+    assert debate.state.status is Status.SYNTHESIS
+    assert debate.synthesis is not None
+    assert debate.synthesis.text == debate.turns[-1].text
+    raised = max(0, len(debate.turns) - plan.turns)
+    assert [type(line.entry.body) for line in debate.of(Extended)] == [Extended] * raised
+    assert debate.state.max_turns == plan.turns + raised
+
+
+async def test_drafts_that_rest_on_old_words_are_made_again_with_the_new_ones_and_handed_back(tmp_path: Path) -> None:
+    table = Table(tmp_path / "state", plan_of("fortress"), {"asks R1 Wall apply": lambda writer: writer.say(Role.WIND)})
+    run = await table.hold()
+    applying = [request for request in table.model.requests if request.task.step == "apply" and request.task.round == 1]
+    foreign = table.writer.words[0]
+    heard = [any(foreign in message.text for message in request.messages) for request in applying]
+    assert heard == [False] * 3 + [True] * 3
+    assert [(draft.seat.slot, draft.step) for draft in run.unused] == [(f"R1.Wall.{n}", "apply") for n in (1, 2, 3)]
+    moved = [event for event in table.events if isinstance(event, HeadMoved)]
+    assert [event.turns for event in moved] == [1]
+
+
+async def test_a_seat_whose_place_was_taken_hands_back_its_checklist(tmp_path: Path) -> None:
+    table = Table(tmp_path / "state", plan_of("fortress"), {"asks R1 Wind turn": lambda writer: writer.say(Role.WALL)})
+    run = await table.hold()
+    kept = sorted((draft.seat.slot, draft.step) for draft in run.unused)
+    assert kept == [("R1.Wall.1", "checklist"), ("R1.Wind.1", "turn")]
+    assert run.spent.output > sum(turn.token_output or 0 for turn in turns_of(table.debate()))
+
+
+# --------------------------------------------------------------------------------------------- after the last Door spoke
+
+
+@pytest.mark.parametrize(
+    ("recipe", "last", "role", "expected"),
+    [
+        pytest.param("speed", "R1.Door.1", Role.WIND, "WLD · wLD", id="speed, Wind"),
+        pytest.param("fortress", "R2.Door.1", Role.WIND, "WLLLD · WLLD · wLD", id="fortress, Wind"),
+        pytest.param("fortress", "R2.Door.1", Role.WALL, "WLLLD · WLLD · lWD", id="fortress, Wall"),
+        pytest.param("fortress", "R2.Door.1", Role.DOOR, "WLLLD · WLLDd", id="fortress, Door"),
+        pytest.param("council", "R2.Door.2", Role.WALL, "WWLLDDD · WWLDD · lWD", id="council, Wall"),
+    ],
+)
+async def test_a_turn_after_the_last_door_is_answered_before_the_close(
+    tmp_path: Path, recipe: str, last: str, role: Role, expected: str
+) -> None:
+    acts: dict[str, Act] = {f"committed {last}": lambda writer: writer.say_beyond_the_plan(role)}
+    table = Table(tmp_path / "state", plan_of(recipe), acts)
+    run = await table.hold()
+    debate = table.debate()
+    assert signed(debate) == expected
+    require_laws(table, run.unused)
+    assert debate.state.status is Status.SYNTHESIS
+    assert debate.synthesis is not None
+    assert debate.synthesis.text == debate.turns[-1].text
+
+
+# ------------------------------------------------------------------------------------------------ what is no new turn
+
+MOMENTS = ["round 1", "asks R1 Wind turn", "committed R1.Wind.1", "asks R1 Wall apply", "asks R1 Door turn"]
+
+
+@pytest.mark.parametrize("moment", [*MOMENTS, "committed R2.Door.1"])
+async def test_an_extension_makes_nobody_write_again(tmp_path: Path, moment: str) -> None:
+    table = Table(tmp_path / "state", plan_of("fortress"), {moment: lambda writer: writer.extend()})
+    run = await table.hold()
+    require_laws(table, run.unused)
+    assert (len(table.model.requests), run.unused) == (table.plan.calls, ())
+    assert signed(table.debate()) == "WLLLD · WLLD"
+
+
+@pytest.mark.parametrize("recipe", ["fortress", "council"])
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("role", [Role.WIND, Role.WALL])
+async def test_a_mere_pick_makes_nobody_write_again(tmp_path: Path, recipe: str, moment: str, role: Role) -> None:
+    table = Table(tmp_path / "state", plan_of(recipe), {moment: lambda writer: writer.pick(role)})
+    run = await table.hold()
+    require_laws(table, run.unused)
+    assert (len(table.model.requests), run.unused) == (table.plan.calls, ())
+    assert [event.turns for event in table.events if isinstance(event, HeadMoved)] in ([], [0])
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+async def test_a_note_is_read_by_all_who_speak_after_it_and_is_no_turn(tmp_path: Path, moment: str) -> None:
+    table = Table(tmp_path / "state", plan_of("fortress"), {moment: Writer.note})
+    run = await table.hold()
+    require_laws(table, run.unused)
+    assert signed(table.debate()) == "WLLLD · WLLD"
+    assert [event.turns for event in table.events if isinstance(event, HeadMoved)] in ([], [0])
+
+
+@pytest.mark.parametrize("moment", ["asks R1 Wall apply", "committed R1.Wall.1", "asks R1 Door turn", "round 2"])
+async def test_what_rests_on_words_that_were_redacted_is_written_again_without_them(
+    tmp_path: Path, moment: str
+) -> None:
+    table = Table(tmp_path / "state", plan_of("fortress"), {moment: Writer.tombstone})
+    run = await table.hold()
+    debate = table.debate()
+    require_laws(table, run.unused)
+    assert debate.turns[0].text is None
+    assert debate.turns[0].words == "[REDACTED: It named a customer of ours in full.]"
+    assert signed(debate) == "WLLLD · WLLD"
+    assert not [warning for warning in run.warnings if "quotes no turn" in warning]
+
+
+async def test_a_wall_is_not_asked_to_quote_a_redacted_wind(tmp_path: Path) -> None:
+    table = Table(tmp_path / "state", plan_of("speed"), {"asks R1 Wall apply": Writer.tombstone})
+    await table.hold()
+    (*_, again) = (request for request in table.model.requests if request.task.step == "apply")
+    assert "Quote word for word" not in again.messages[-1].text
+
+
+async def test_a_last_word_that_was_redacted_is_not_closed_with(tmp_path: Path) -> None:
+    acts: dict[str, Act] = {"committed R1.Door.1": lambda writer: writer.tombstone(2)}
+    table = Table(tmp_path / "state", plan_of("speed"), acts)
+    with pytest.raises(RunPaused, match="redacted"):
+        await table.hold()
+    assert table.debate().state.status is Status.ACTIVE
+
+
+@pytest.mark.parametrize("act", [Writer.force_close, Writer.close])
+@pytest.mark.parametrize("moment", ["round 2", "committed R1.Door.1", "asks R2 Wind turn"])
+async def test_a_debate_that_somebody_else_closed_has_ended_and_nobody_is_asked_any_more(
+    tmp_path: Path, moment: str, act: Act
+) -> None:
+    if moment == "asks R2 Wind turn" and act is Writer.close:
+        pass
+    table = Table(tmp_path / "state", plan_of("fortress"), {moment: act})
+    run = await table.hold()
+    require_laws(table, run.unused)
+    ended = Status.FORCE_CLOSED if act is Writer.force_close else Status.SYNTHESIS
+    assert (run.debate.state.status, signed(run.debate)) == (ended, "WLLLD")
+    assert table.debate() == run.debate
+    in_flight = 3 if moment == "asks R2 Wind turn" else 0  # Wind and two checklists, which were asked together
+    assert len(table.model.requests) == 8 + in_flight
+    assert len(run.unused) == in_flight
+
+
+async def test_a_turn_and_then_the_kill_switch_leave_nothing_to_write_again(tmp_path: Path) -> None:
+    def speak_and_close(writer: Writer) -> None:
+        writer.say(Role.WIND)
+        writer.force_close()
+
+    table = Table(tmp_path / "state", plan_of("fortress"), {"asks R1 Wall apply": speak_and_close})
+    run = await table.hold()
+    assert (run.debate.state.status, signed(run.debate)) == (Status.FORCE_CLOSED, "Ww")
+    assert len(table.model.requests) == 7
+    assert len(run.unused) == 6
+
+
+# ---------------------------------------------------------------------------------------------------- who never rests
+
+
+async def test_a_writer_who_never_rests_pauses_the_run(tmp_path: Path) -> None:
+    table = Table(tmp_path / "state", plan_of("speed"), {})
+    table.model = voices(lambda request: table.writer.note())
+    with pytest.raises(RunPaused, match=f"moved the head of {THREAD} {MOST_CONFLICTS + 1} times") as paused:
+        await table.hold()
+    assert isinstance(table.events[-1], Paused)
+    assert len(paused.value.drafts) == len(table.model.requests)
+
+
+async def test_a_writer_who_opens_a_round_after_every_door_pauses_the_run(tmp_path: Path) -> None:
+    table = Table(tmp_path / "state", plan_of("fortress"), {})
+    tell = table._told
+
+    def tell_and_speak(event: Event) -> None:
+        tell(event)
+        if isinstance(event, TurnCommitted) and event.role == Role.DOOR and event.round >= 2:
+            table.writer.say_beyond_the_plan(Role.WIND)
+
+    table._told = tell_and_speak  # type: ignore[method-assign]
+    with pytest.raises(RunPaused, match="times"):
+        await table.hold()
+    assert table.debate().state.round <= MOST_CONFLICTS + 5
+
+
+# ------------------------------------------------------------------------------------------------------ at random
+
+
+@contextmanager
+def a_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "state"
+
+
+def tried(act: Act) -> Act:
+    """The act, where the rules permit it at that moment."""
+
+    def act_if_permitted(writer: Writer) -> None:
+        with suppress(HallError):
+            act(writer)
+
+    return act_if_permitted
+
+
+def say(role: Role) -> Act:
+    return lambda writer: writer.say(role)
+
+
+def pick(role: Role) -> Act:
+    return lambda writer: writer.pick(role)
+
+
+def two(first: Act, second: Act) -> Act:
+    def both(writer: Writer) -> None:
+        first(writer)
+        second(writer)
+
+    return both
+
+
+TURNS = [say(role) for role in Role]
+SINGLE = [*TURNS, *map(pick, Role), Writer.note, Writer.extend, Writer.tombstone]
+ACTS = st.sampled_from([*SINGLE, *TURNS]) | st.builds(
+    two, st.sampled_from(SINGLE).map(tried), st.sampled_from(SINGLE).map(tried)
+)
+PLANS = st.sampled_from(
+    [
+        partial(plan_of, "speed"),
+        partial(plan_of, "fortress"),
+        partial(plan_of, "fortress", wall="reactive"),
+        partial(plan_of, "laboratory", socratic=True),
+        partial(plan_of, "council"),
+        partial(plan_of, "council", doors="independent"),
+        partial(plan_of, "standard", turns=6),
+    ]
+)
+
+
+@given(make=PLANS, acts=st.dictionaries(st.integers(0, 24).map("#{}".format), ACTS.map(tried), max_size=5))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_laws_hold_whenever_somebody_else_writes(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
+    with a_folder() as folder:
+        table = Table(folder, make(), acts)
+        try:
+            unused: tuple[Any, ...] = anyio.run(table.hold).unused
+        except RunPaused as paused:
+            assert "redacted" in paused.message
+            unused = paused.drafts
+        else:
+            assert table.debate().state.status is Status.SYNTHESIS
+        require_laws(table, unused)
+
+
+@given(make=PLANS, at=st.integers(0, 24), turn=st.sampled_from(TURNS), end=st.sampled_from([Writer.force_close]))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_kill_switch_ends_a_run_at_any_moment(make: Callable[[], Plan], at: int, turn: Act, end: Act) -> None:
+    with a_folder() as folder:
+        table = Table(folder, make(), {f"#{at}": two(tried(turn), tried(end))})
+        run = anyio.run(table.hold)
+        fired = not table.acts
+        assert run.debate.state.status is (Status.FORCE_CLOSED if fired else Status.SYNTHESIS)
+        require_laws(table, run.unused)
+        assert [type(line.entry.body) for line in run.debate.lines].count(Turn) == len(run.debate.turns)
