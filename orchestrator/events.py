@@ -163,7 +163,8 @@ class Told:
     def as_dict(self) -> dict[str, Any]:
         """The event as JSON values, amounts as decimal strings."""
         members = {
-            name: str(value) if isinstance(value, Decimal) else value for name, value in asdict(self.event).items()
+            name: format(value, "f") if isinstance(value, Decimal) else value
+            for name, value in asdict(self.event).items()
         }
         place = {"v": VERSION, "seq": self.seq, "at": self.at, "thread_id": self.thread_id}
         return {**place, "type": self.event.type, **members}

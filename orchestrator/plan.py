@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from orchestrator.agent import Agent
-from orchestrator.errors import ConfigurationError
+from orchestrator.errors import ConfigurationError, InvalidInput
 from orchestrator.evidence import Evidence
+from orchestrator.hall.inputs import require_name
 from orchestrator.hall.ledger import plan_digest
 from orchestrator.hall.terms import Mode, Role
 from orchestrator.layout import Slot
@@ -108,8 +109,15 @@ class Plan(Shape):
     @property
     def calls(self) -> int:
         """Calls to models, if none has to be repeated."""
-        checklists = sum(len(planned.walls) for planned in self.rounds) if self.recipe.wall == "framework" else 0
-        return self.turns + checklists
+        return self.turns + sum(len(planned.walls) for planned in self.rounds if self.has_checklists(planned))
+
+    def has_checklists(self, planned: PlannedRound) -> bool:
+        """Whether Walls draft a checklist beside Wind; the first round of a Socratic debate has nothing to test."""
+        return self.recipe.wall == "framework" and not self.only_asks(planned.number)
+
+    def only_asks(self, number: int) -> bool:
+        """Whether nobody takes a position in this round yet."""
+        return self.recipe.socratic and number == 1
 
     @property
     def longest_chain(self) -> int:
@@ -140,10 +148,14 @@ def make_plan(
         fence: a marker nobody can guess.
 
     Raises:
-        ConfigurationError: an agent has another role than its seat; the recipe sets limits.
+        ConfigurationError: an agent has another role than its seat; a lens is no name that the hall takes; the recipe
+            sets limits.
         UsageError: a seat has no usable model.
     """
-    _require_roles(recipe, agents)
+    for role in Role:
+        for seat in recipe.seats_of(role):
+            _require_role(recipe, role, agents[seat.agent])
+            _require_lens(recipe, role, seat.lens)
     if recipe.limits != type(recipe.limits)():
         raise ConfigurationError(
             "This version cannot keep a run within limits, and will not pretend to.",
@@ -160,7 +172,7 @@ def make_plan(
         if route.endpoint != Endpoint()
     ]
     return Plan(
-        recipe=recipe,
+        recipe=Recipe.model_validate_json(recipe.model_dump_json()),  # what it says, not which file it came from
         protocol=protocol,
         fence=fence,
         agents={
@@ -175,17 +187,28 @@ def make_plan(
     )
 
 
-def _require_roles(recipe: Recipe, agents: Mapping[str, Agent]) -> None:
-    for role in Role:
-        for seat in recipe.seats_of(role):
-            found = agents[seat.agent].role
-            if found is not role:
-                raise ConfigurationError(
-                    f"The agent {seat.agent} speaks as {found}, and the recipe {recipe.name} seats it as {role}.",
-                    f"Seat it under {found.lower()}, or choose another agent (`debate-hall agents`).",
-                    source=recipe.source,
-                    key=f"seats.{role.lower()}",
-                )
+def _require_role(recipe: Recipe, role: Role, agent: Agent) -> None:
+    if agent.role is not role:
+        raise ConfigurationError(
+            f"The agent {agent.name} speaks as {agent.role}, and the recipe {recipe.name} seats it as {role}.",
+            f"Seat it under {agent.role.lower()}, or choose another agent (`debate-hall agents`).",
+            source=recipe.source,
+            key=f"seats.{role.lower()}",
+        )
+
+
+def _require_lens(recipe: Recipe, role: Role, lens: str | None) -> None:
+    """The hall would refuse the first turn that carries such a lens, when its draft is already paid for."""
+    try:
+        if lens is not None:
+            require_name(lens)
+    except InvalidInput as error:
+        raise ConfigurationError(
+            f"The lens {error.message}",
+            "Use plain spaces, and no invisible or joined characters.",
+            source=recipe.source,
+            key=f"seats.{role.lower()}",
+        ) from error
 
 
 def _round(

@@ -10,6 +10,7 @@ text that holds the marker is escaped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from orchestrator.evidence import numbered
@@ -69,7 +70,7 @@ def make_request(
         section=agent.section,
         said=snapshot.turns,
         evidence=tuple(Source(piece.id, piece.path, piece.lines) for piece in plan.evidence),
-        socratic=plan.recipe.socratic and planned.number == 1,
+        socratic=plan.only_asks(planned.number),
     )
     return Request(
         model=route,
@@ -111,7 +112,8 @@ def _fenced(fence: str, title: str, text: str) -> str:
 
 
 def _escaped(fence: str, text: str) -> str:
-    return text.replace(fence, f"{fence[:4]}…{fence[4:]}")
+    """Parts every marker in a text after its first character, also those that overlap."""
+    return re.sub(f"(?={re.escape(fence)}).", r"\g<0>…", text, flags=re.DOTALL)
 
 
 def _instruction(plan: Plan, task: Task) -> str:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from orchestrator.evidence import Evidence, check, citations
 from orchestrator.hall.cognition import read_wall
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import SeatRecord, Turn
+from orchestrator.hall.entries import Turn
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import Role, Status
 from orchestrator.plan import Plan
@@ -63,7 +63,8 @@ class Tokens(Part):
 
 
 class SeatCost(Part):
-    """One seat over the whole debate. `cost_usd` is None when a price is unknown; unknown is never zero."""
+    """One voice over the whole debate. `cost_usd` is None when a price is unknown, as that of a turn which no runner
+    committed; unknown is never zero."""
 
     role: Role
     agent: str
@@ -121,7 +122,6 @@ def make_record(debate: Debate, plan: Plan | None, warnings: Sequence[str] = ())
     evidence = plan.evidence if plan else ()
     rehearsal = plan is not None and plan.is_rehearsal
     turns = [_turn(line) for line in debate.turns]
-    seated = [turn.seat for turn in turns if turn.seat]
     checked = tuple(_citations(debate, evidence))
     broken = [f"T{found.turn} cites {found.citation}: {found.problem}" for found in checked if found.problem]
     synthesis = debate.synthesis
@@ -140,9 +140,9 @@ def make_record(debate: Debate, plan: Plan | None, warnings: Sequence[str] = ())
         starved_roles=debate.state.starved_roles,
         seats=tuple(_seats(turns)),
         substitutions=tuple(_substitutions(turns)),
-        tokens=_tokens(seated),
-        cost_usd=_cost(seated),
-        decided_at=debate.state.updated_at,
+        tokens=_tokens(turns),
+        cost_usd=_cost(turns),
+        decided_at=debate.closing.entry.at if debate.closing else debate.state.updated_at,
         plan_hash=plan.hash if plan else None,
         head=debate.head,
         warnings=(*(plan.notices if plan else ()), *warnings, *broken),
@@ -191,16 +191,16 @@ def _seats(turns: Iterable[Turn]) -> Iterator[SeatCost]:
     for turn in turns:
         groups.setdefault((turn.role, _speaker(turn), turn.seat.lens if turn.seat else None), []).append(turn)
     for (role, agent, lens), spoken in groups.items():
-        seats = [turn.seat for turn in spoken if turn.seat]
+        asked = next((turn.seat.asked for turn in spoken if turn.seat), "")
         yield SeatCost(
             role=role,
             agent=agent,
             lens=lens,
-            asked=seats[0].asked if seats else "",
+            asked=asked,
             answered=tuple(dict.fromkeys(turn.model or "unnamed" for turn in spoken)),
             turns=len(spoken),
-            tokens=_tokens(seats),
-            cost_usd=_cost(seats) if seats else None,
+            tokens=_tokens(spoken),
+            cost_usd=_cost(spoken),
         )
 
 
@@ -220,14 +220,14 @@ def _substitutions(turns: Iterable[Turn]) -> Iterator[Substitution]:
             )
 
 
-def _tokens(seats: Sequence[SeatRecord]) -> Tokens:
+def _tokens(turns: Sequence[Turn]) -> Tokens:
     return Tokens(
-        input=sum(seat.input or 0 for seat in seats),
-        cached=sum(seat.cached or 0 for seat in seats),
-        output=sum(seat.output or 0 for seat in seats),
+        input=sum(turn.token_input or 0 for turn in turns),
+        cached=sum(turn.seat.cached or 0 for turn in turns if turn.seat),
+        output=sum(turn.token_output or 0 for turn in turns),
     )
 
 
-def _cost(seats: Sequence[SeatRecord]) -> Decimal | None:
-    costs = [seat.cost for seat in seats]
+def _cost(turns: Sequence[Turn]) -> Decimal | None:
+    costs = [turn.seat.cost if turn.seat else None for turn in turns]
     return None if None in costs else sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))

@@ -6,7 +6,7 @@ What holds at every moment:
 - A Wall's turn has tested what Wind said in its round; Door reads a snapshot that holds both.
 - What is left to do is read off the ledger, never remembered: a turn of somebody else takes the place of the next one
   planned for its role in its round, or the debate is extended by one.
-- When another writer moves the head with words, what rested on the old words is drafted again.
+- When another writer moves the head with words, or takes words away, what rested on the old ones is drafted again.
 - A seat that fails for good pauses the run; the turns before it stand.
 
 The runner knows the hall by its public operations only, and calls them in worker threads: a commit that waits for
@@ -24,10 +24,10 @@ from typing import ParamSpec, TypeVar
 import anyio.to_thread
 
 from orchestrator.drafting import Assignment, Draft, Drafting, Failure, total
-from orchestrator.errors import LimitReached, NotActive, RunPaused, StaleHead, StoreError
+from orchestrator.errors import DebateError, InvalidInput, LimitReached, NotActive, RunPaused, StaleHead, StoreError
 from orchestrator.events import Closed, HeadMoved, Paused, RoundStarted, RunStarted, TurnCommitted
-from orchestrator.hall.debate import Debate, Line, Snapshot
-from orchestrator.hall.entries import Note, SeatRecord, Turn
+from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import Note, SeatRecord, Tombstoned, Turn
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import TurnResult
 from orchestrator.hall.terms import Mode, Role, Status
@@ -103,20 +103,20 @@ class _Runner:
         """Every planned round, then those that somebody else opened, then the close."""
         try:
             for planned in self.plan.rounds:
+                self.conflicts = 0
                 await self._round(planned)
             await self._close()
         except NotActive:
             pass  # somebody else closed it: that is how it ended
-        debate = await self._look()
+        debate = await _in_thread(self.hall.debate, self.thread_id)
         self.drafting.emit(Closed(status=debate.state.status, head=debate.head))
         return Run(debate, total(self.spent), tuple(self.unused), tuple(self.warnings))
 
     async def _round(self, planned: PlannedRound) -> None:
-        self.conflicts = 0
         self.drafting.emit(RoundStarted(round=planned.number, rounds=max(planned.number, len(self.plan.rounds))))
         debate = await self._look()
         winds, walls = (left_of(planned, role, debate) for role in (Role.WIND, Role.WALL))
-        framework = self.plan.recipe.wall == "framework" and not self._only_asks(planned)
+        framework = self.plan.has_checklists(planned)
         steps: list[tuple[PlannedSeat, Step]] = [(seat, "turn") for seat in winds]
         steps += [(seat, "checklist") for seat in walls if framework]
         drafts = await self._draft(planned, debate, steps)
@@ -160,9 +160,8 @@ class _Runner:
         steps: Iterable[tuple[PlannedSeat, Step]],
         checklists: Mapping[str, Draft] = NO_CHECKLISTS,
     ) -> tuple[Draft | Failure, ...]:
-        snapshot = debate.snapshot()
         drafts = await self.drafting.all(
-            [self._assignment(planned, snapshot, seat, step, checklists.get(seat.slot)) for seat, step in steps]
+            [self._assignment(planned, debate, seat, step, checklists.get(seat.slot)) for seat, step in steps]
         )
         written = [draft for draft in drafts if isinstance(draft, Draft)]
         self.spent += [draft.usage for draft in written]
@@ -170,55 +169,55 @@ class _Runner:
         return tuple(_with_checklist(draft, checklists) for draft in drafts)
 
     def _assignment(
-        self, planned: PlannedRound, snapshot: Snapshot, seat: PlannedSeat, step: Step, checklist: Draft | None
+        self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step, checklist: Draft | None
     ) -> Assignment:
-        words = checklist.text if checklist else None
+        snapshot, words = debate.snapshot(), checklist.text if checklist else None
 
         def ask(route: str) -> Request:
             return make_request(self.plan, snapshot, planned, seat, step, route=route, checklist=words)
 
         if seat.role is not Role.WALL or step == "checklist":
             return Assignment(seat, step, ask)
-        winds = [said.text for said in snapshot.turns if said.role is Role.WIND and said.round == planned.number]
-        return Assignment(seat, step, ask, partial(_lacks_quote, winds))
-
-    def _only_asks(self, planned: PlannedRound) -> bool:
-        return self.plan.recipe.socratic and planned.number == 1
+        return Assignment(seat, step, ask, partial(_lacks_quote, _words_of_wind(debate, planned.number)))
 
     async def _commit(self, base: Debate, drafts: Sequence[Draft | Failure]) -> None:
         """Commits in seat order. Stops at a failed seat (RunPaused), and when other words moved the head."""
         head = base.head
-        known = len(base.turns) + len(base.of(Note))
         for place, draft in enumerate(drafts):
             if isinstance(draft, Failure):
-                raise _pause(draft)
-            moved = await self._commit_one(head, known + place, draft)
+                raise _pause(draft.seat, draft.error)
+            moved = await self._commit_one(base, place, head, draft)
             if moved is None:
                 return
             head = moved
 
-    async def _commit_one(self, head: str, known: int, draft: Draft) -> str | None:
-        """Returns the new head, or None when somebody else has spoken and the draft rests on old words."""
+    async def _commit_one(self, base: Debate, place: int, head: str, draft: Draft) -> str | None:
+        """Returns the new head, or None when somebody else changed the words that the draft rests on.
+
+        Args:
+            place: how many turns of this batch stand on `base` already.
+        """
         while True:
             try:
                 try:
                     return await self._turn(head, draft)
                 except LimitReached:
                     head = await self._extend(head, draft)
+            except InvalidInput as error:
+                raise _pause(draft.seat, error) from error
             except StaleHead:
                 debate = await self._look()
-                spoken = len(debate.turns) + len(debate.of(Note)) - known
-                self.drafting.emit(HeadMoved(head=debate.head, turns=spoken))
+                self.drafting.emit(HeadMoved(head=debate.head, turns=len(debate.turns) - len(base.turns) - place))
                 self._count_conflict()
-                if spoken:
+                if _changes(debate) != _changes(base) + place:
                     return None
-                head = debate.head  # only a pick or a tombstone: the draft rests on the same words
+                head = debate.head  # a pick, an extension: the draft rests on the same words
 
     def _count_conflict(self) -> None:
         self.conflicts += 1
         if self.conflicts > MOST_CONFLICTS:
             raise RunPaused(
-                f"Another writer moved the head of {self.thread_id} {self.conflicts} times in one round.",
+                f"Another writer moved the head of {self.thread_id} {self.conflicts} times and does not rest.",
                 "See who writes there, then begin again.",
             )
 
@@ -256,7 +255,7 @@ class _Runner:
             expected_head=head,
             seat=_seat_record(draft),
         )
-        self.unused = [other for other in self.unused if other.seat.slot != seat.slot]
+        self.unused = [other for other in self.unused if not _stands_in(other, draft)]
         self.warnings += self._warnings(draft, turn)
         self.drafting.emit(
             TurnCommitted(
@@ -273,8 +272,8 @@ class _Runner:
 
     def _warnings(self, draft: Draft, turn: TurnResult) -> list[str]:
         number = f"T{turn['turn_index'] + 1} ({draft.seat.role}, {draft.seat.agent})"
-        only_asks = self.plan.recipe.socratic and turn["round"] == 1
-        findings = [] if self.plan.is_rehearsal or only_asks else turn["cognition_warnings"]
+        takes_no_position = self.plan.is_rehearsal or self.plan.only_asks(turn["round"])
+        findings = [] if takes_no_position else turn["cognition_warnings"]
         unquoted = ["It quotes no turn of Wind, though it was asked twice."] if draft.lacks else []
         return [f"{number}: {warning}" for warning in findings + unquoted]
 
@@ -283,9 +282,10 @@ class _Runner:
         while True:
             debate = await self._look()
             if debate.state.round_is_open:
+                self._count_conflict()
                 await self._round(self._answering_round(debate))
                 continue
-            synthesis = next(line.words for line in reversed(debate.turns) if _turn_of(line).role is Role.DOOR)
+            synthesis = _last_word(debate)
             try:
                 await _in_thread(
                     self.hall.close_debate,
@@ -306,7 +306,15 @@ class _Runner:
         return PlannedRound(number=number, winds=(wind,), walls=(wall,), doors=(door,))
 
     async def _look(self) -> Debate:
-        return await _in_thread(self.hall.debate, self.thread_id)
+        """Returns the debate as it stands.
+
+        Raises:
+            NotActive: somebody else closed it; nobody has to write any more.
+        """
+        debate = await _in_thread(self.hall.debate, self.thread_id)
+        if debate.state.status is not Status.ACTIVE:
+            raise NotActive(f"{self.thread_id} is {debate.state.status}.")
+        return debate
 
 
 def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedSeat, ...]:
@@ -335,8 +343,30 @@ def _turn_of(line: Line) -> Turn:
     return line.entry.body
 
 
-def _is_foreign(line: Line) -> bool:
-    return _turn_of(line).seat is None
+def _changes(debate: Debate) -> int:
+    """How often what a seat may see has changed: turns and notes that came, words that went."""
+    return len(debate.of(Turn, Note, Tombstoned))
+
+
+def _words_of_wind(debate: Debate, number: int) -> list[str]:
+    """What Wind said in a round and a Wall can quote: a redacted turn has no words."""
+    turns = ((_turn_of(line), line.text) for line in debate.turns)
+    return [text for turn, text in turns if turn.role is Role.WIND and turn.round == number and text is not None]
+
+
+def _last_word(debate: Debate) -> str:
+    """The newest turn of Door, with which a debate closes.
+
+    Raises:
+        RunPaused: it was redacted.
+    """
+    line = next(line for line in reversed(debate.turns) if _turn_of(line).role is Role.DOOR)
+    if line.text is None:
+        raise RunPaused(
+            f"Door's last turn in {debate.state.thread_id} was redacted, so there is no synthesis to close with.",
+            "Close it with a synthesis of your own (close_debate).",
+        )
+    return line.text
 
 
 def _lacks_quote(winds: Sequence[str], text: str) -> str | None:
@@ -349,16 +379,21 @@ def _lacks_quote(winds: Sequence[str], text: str) -> str | None:
     )
 
 
-def _pause(failure: Failure) -> RunPaused:
-    seat, error = failure.seat, failure.error
+def _pause(seat: PlannedSeat, error: DebateError) -> RunPaused:
     return RunPaused(f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}", error.cure)
 
 
 def _by_slot(checklists: Sequence[Draft | Failure]) -> dict[str, Draft]:
     for checklist in checklists:
         if isinstance(checklist, Failure):
-            raise _pause(checklist)
+            raise _pause(checklist.seat, checklist.error)
     return {checklist.seat.slot: checklist for checklist in checklists if isinstance(checklist, Draft)}
+
+
+def _stands_in(other: Draft, committed: Draft) -> bool:
+    """Whether a draft became the turn that was committed, as its text or as the checklist behind it."""
+    same_seat = other.seat.slot == committed.seat.slot
+    return same_seat and (other.step == "checklist" or other.text == committed.text)
 
 
 def _with_checklist(draft: Draft | Failure, checklists: Mapping[str, Draft]) -> Draft | Failure:

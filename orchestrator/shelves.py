@@ -19,7 +19,7 @@ def folders(kind: Kind) -> tuple[Path, ...]:
     """
     from platformdirs import user_config_path  # here, because `--help` imports this module and asks for no folder
 
-    places = (Path(kind), user_config_path("debate-hall", appauthor=False) / kind, _bundled(kind))
+    places = (Path(kind), user_config_path("debate-hall", appauthor=False) / kind, bundled(kind))
     once: dict[Path, Path] = {}
     for place in places:
         once.setdefault(place.resolve(), place)
@@ -59,8 +59,11 @@ def _files(shelf: Path) -> list[Path]:
         raise ConfigurationError(f"This folder cannot be listed: {error.strerror}.", source=str(shelf)) from error
 
 
-def _bundled(kind: Kind) -> Path:
-    """In a wheel inside the package; in a source checkout, which an editable install points to, beside it."""
+def bundled(kind: Kind) -> Path:
+    """The folder that comes with the program.
+
+    In a wheel it is inside the package; in a source checkout, which an editable install points to, beside it.
+    """
     package = Path(__file__).parent
     packed = package / "bundled" / kind
     return packed if packed.is_dir() else package.parent / kind

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from orchestrator.agent import load_agent
+from hall.halls import HastyStore
+
+from orchestrator.agent import Agent, load_agent
 from orchestrator.drafting import Drafting, Patience
 from orchestrator.events import Event
 from orchestrator.evidence import Evidence
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Turn
+from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models.base import Endpoint, Model, Reply, Request, Usage
@@ -34,9 +38,26 @@ NO_WAITS = Patience(first_s=0, longest_s=0)
 LETTERS = {Role.WIND: "W", Role.WALL: "L", Role.DOOR: "D"}
 
 
+def hall_at(folder: Path) -> Hall:
+    """A hall that does not wait for the disk; several may be open at one folder."""
+    return Hall(HastyStore(prepare(folder)))
+
+
+@cache
+def bundled_recipe(name: str) -> Recipe:
+    return load_recipe(name, [BUNDLED / "recipes"])
+
+
+@cache
+def bundled_agent(name: str) -> Agent:
+    return load_agent(name, [BUNDLED / "agents"])
+
+
 def recipe_of(name: str, **changes: Any) -> Recipe:
     """A bundled recipe, validated again with some keys changed."""
-    members = load_recipe(name, [BUNDLED / "recipes"]).model_dump(mode="json")
+    if not changes:
+        return bundled_recipe(name)
+    members = bundled_recipe(name).model_dump(mode="json")
     return Recipe.model_validate_json(json.dumps({**members, **changes}))
 
 
@@ -69,7 +90,7 @@ def plan_of(
     """A plan of a bundled recipe; `changes` are keys of the recipe that stand otherwise than in its file."""
     chosen = recipe_of(recipe, **changes) if isinstance(recipe, str) else recipe
     names = {seat.agent for role in Role for seat in chosen.seats_of(role)}
-    agents = {name: load_agent(name, [BUNDLED / "agents"]) for name in names}
+    agents = {name: bundled_agent(name) for name in names}
     return make_plan(chosen, agents, routing_of(routes, endpoint), evidence, protocol=PROTOCOL, fence=fence)
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import anyio
 import pytest
+from building import LETTERS, RECIPES, THREAD, TOPIC, hall_at, hold, order, plan_of, priced, speech, turns_of, voices
 
-from building import LETTERS, RECIPES, THREAD, TOPIC, hold, order, plan_of, priced, speech, turns_of, voices
 from orchestrator.drafting import Draft
 from orchestrator.errors import (
     AuthenticationFailed,
@@ -48,7 +48,7 @@ ORDER = {
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[Hall]:
-    with Hall.open(tmp_path / "state") as hall:
+    with hall_at(tmp_path / "state") as hall:
         yield hall
 
 

@@ -126,7 +126,7 @@ def force_close(thread_id: str, reason: str, as_json: bool) -> None:
 
     with showing.hall() as hall:
         result = hall.force_close_debate(thread_id, reason)
-    showing.put(result, as_json, f"{result['thread_id']} is closed by force; {result['turn_count']} turns are kept.\n")
+    showing.put(result, as_json, f"{result['thread_id']} is closed by force; turns kept: {result['turn_count']}.\n")
 
 
 @AS_JSON

@@ -78,7 +78,7 @@ def _run(call: Call, wanted: Wanted, place: Place) -> int:
     require_words(topic, "topic")
     if call.thread_id is not None:
         require_thread_id(call.thread_id)
-    plan = prepare(wanted, os.environ, Path.cwd())
+    plan = prepare(wanted, os.environ, _working_folder())
     place.rehearsal = plan.is_rehearsal
     if call.dry_run:
         answer(json_text(run_folder.describe(plan)) if call.as_json else visible(run_folder.outline(plan)))
@@ -101,6 +101,13 @@ def _from_standard_input() -> str:
         raise UsageError(
             f"Standard input cannot be read: {error.strerror}.", "Give the topic in place of -."
         ) from error
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("The working folder is gone.", "Change to one that is there.") from error
 
 
 def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:

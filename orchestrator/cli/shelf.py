@@ -15,7 +15,7 @@ from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models_file import load_models_file, models_path
 from orchestrator.recipe import SUFFIXES, Recipe, list_recipes
 from orchestrator.routing import resolve
-from orchestrator.shelves import Kind, folders, standing
+from orchestrator.shelves import Kind, bundled, folders, standing
 
 __all__ = ["agent_lines", "agents", "put", "recipe_lines", "recipes", "setting_lines", "settings"]
 
@@ -84,7 +84,7 @@ def settings(models: str) -> list[dict[str, str]]:
     shelves = folders("configs")
     file, routing = models_path(models, shelves), resolve(load_models_file(models, shelves), os.environ)
     found = [_hall(), *_shelf("recipes", SUFFIXES), *_shelf("agents", (SUFFIX,)), *_shelf("configs", SUFFIXES)]
-    found.append(_setting("models file", str(file), _origin(file.parent, shelves)))
+    found.append(_setting("models file", str(file), _origin(file.parent, "configs")))
     for cognition in Cognition:
         routes = ", ".join(route.model for route in routing.cognitions[cognition]) or "none that can be used"
         found.append(_setting(f"routes for {cognition}", routes, str(file)))
@@ -104,26 +104,25 @@ def _hall() -> dict[str, str]:
 
 def _shelf(kind: Kind, suffixes: tuple[str, ...]) -> Iterator[dict[str, str]]:
     """The folders of a kind, in lookup order, and the user's own files in them that are taken."""
-    shelves = folders(kind)
-    bundled = standing(shelves[-1:], suffixes)
-    for shelf in shelves:
-        yield _setting(kind, str(shelf), _origin(shelf, shelves))
-    for name, path in standing(shelves, suffixes).items():
-        if path.parent != shelves[-1]:
-            instead = ", in place of the bundled one" if name in bundled else ""
-            yield _setting(f"{kind[:-1]} {name}", str(path), f"{_origin(path.parent, shelves)}{instead}")
+    ours = standing([bundled(kind)], suffixes)
+    for shelf in folders(kind):
+        yield _setting(kind, str(shelf), _origin(shelf, kind))
+    for name, path in standing(folders(kind), suffixes).items():
+        if path.parent.resolve() != bundled(kind).resolve():
+            instead = ", in place of the bundled one" if name in ours else ""
+            yield _setting(f"{kind[:-1]} {name}", str(path), f"{_origin(path.parent, kind)}{instead}")
 
 
 def _setting(name: str, value: str, source: str) -> dict[str, str]:
     return {"name": name, "value": value, "source": source}
 
 
-def _origin(shelf: Path, shelves: Sequence[Path]) -> str:
-    if shelf not in shelves:
+def _origin(shelf: Path, kind: Kind) -> str:
+    if shelf.resolve() == bundled(kind).resolve():
+        return "bundled"
+    if shelf not in folders(kind):
         return "as named"
-    if not shelf.is_absolute():
-        return "working folder"
-    return "bundled" if shelf == shelves[-1] else "user's config folder"
+    return "user's config folder" if shelf.is_absolute() else "working folder"
 
 
 def setting_lines(found: Sequence[dict[str, str]]) -> str:

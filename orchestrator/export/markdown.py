@@ -1,10 +1,12 @@
 """A decision record as a MADR-style ADR: the decision first, then what it rests on.
 
-What models wrote stands in block quotes, so that no heading, fence or list in it can pass for this document's own.
+What models wrote stands in block quotes, so that no heading, fence or list in it can pass for this document's own, and
+its HTML is shown as text: `</blockquote>` would end the quote, and `<!--` hide all that follows.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from orchestrator.hall.debate import Debate
@@ -13,6 +15,16 @@ from orchestrator.hall.terms import Status
 from orchestrator.record import DecisionRecord, SeatCost
 
 REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
+
+_MADR_STATUS = {
+    Status.ACTIVE: "draft",
+    Status.SYNTHESIS: "proposed",
+    Status.STALEMATE: "proposed",
+    Status.FORCE_CLOSED: "rejected",
+}
+_OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])")
+_OPENS_CODE = re.compile(r"(`{3,}(?!.*`)|~{3,}).*")
+_ENDS_CODE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
 
 
 def render_adr(record: DecisionRecord, debate: Debate) -> str:
@@ -42,12 +54,27 @@ def render_adr(record: DecisionRecord, debate: Debate) -> str:
 
 def quote(text: str) -> str:
     """Returns text as a Markdown block quote, which nothing in it can leave."""
-    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    return "\n".join(f"> {line}".rstrip() for line in _without_html(text.splitlines()))
+
+
+def _without_html(lines: Iterable[str]) -> Iterator[str]:
+    """Code keeps its `<`, but only where it is certain to be code: behind a fence at a line's very start, and until one
+    stands elsewhere (in a list, say), for then only a whole Markdown parser knows what is code."""
+    fence, certain = "", True
+    for line in lines:
+        yield line if fence else _OPENS_HTML.sub("&lt;", line)
+        if fence:
+            ends = _ENDS_CODE.fullmatch(line)
+            fence = "" if ends and ends[1].startswith(fence) else fence
+        elif certain and (opens := _OPENS_CODE.fullmatch(line)):
+            fence = opens[1]
+        elif "```" in line or "~~~" in line:
+            certain = False
 
 
 def _front_matter(record: DecisionRecord) -> str:
-    status = {Status.SYNTHESIS: "proposed", Status.STALEMATE: "proposed"}.get(record.status, "rejected")
-    return f"---\nstatus: {'draft' if record.rehearsal else status}\ndate: {record.decided_at[:10]}\n---"
+    status = "draft" if record.rehearsal else _MADR_STATUS[record.status]
+    return f"---\nstatus: {status}\ndate: {record.decided_at[:10]}\n---"
 
 
 def _marks(record: DecisionRecord) -> Iterator[str]:
@@ -62,7 +89,7 @@ def _marks(record: DecisionRecord) -> Iterator[str]:
 def _evidence(record: DecisionRecord) -> Iterator[str]:
     if record.evidence:
         yield "Evidence that was on the table:"
-        yield _list(f"{piece.id} `{_line(piece.path)}` ({piece.sha256})" for piece in record.evidence)
+        yield _list(f"{piece.id} {_code(piece.path)} ({piece.sha256})" for piece in record.evidence)
 
 
 def _opening_words(debate: Debate, role: str) -> Iterator[str]:
@@ -82,6 +109,8 @@ def _outcome(record: DecisionRecord, debate: Debate) -> Iterator[str]:
         yield quote(debate.synthesis.words)
     elif debate.closing:
         yield f"None. The debate was closed by force: {_line(debate.closing.words)}"
+    else:
+        yield "None yet: the debate is not closed."
 
 
 def _constraints(record: DecisionRecord) -> Iterator[str]:
@@ -106,7 +135,7 @@ def _seats(seats: Iterable[SeatCost]) -> str:
 
 
 def _facts(record: DecisionRecord) -> Iterator[str]:
-    cost = "unknown (a model without a known price took part)" if record.cost_usd is None else f"${record.cost_usd:.4f}"
+    cost = "unknown (not every turn's price is known)" if record.cost_usd is None else f"${record.cost_usd:.4f}"
     yield f"Thread: `{record.thread_id}`"
     yield f"Head of the ledger: `{record.head}`"
     if record.plan_hash:
@@ -129,13 +158,19 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _glimpse(text: str) -> str:
-    words = _line(text).lstrip("#>*- ")
-    return words if len(words) <= 160 else f"{words[:157].rstrip()}…"
+    words = " ".join(text.split()).lstrip("#>*- ")
+    return _line(words if len(words) <= 160 else f"{words[:157].rstrip()}…")
 
 
 def _line(text: str) -> str:
     """One line that opens no markup: line ends become spaces, and what could begin HTML or a link is shown as text."""
-    return " ".join(text.split()).replace("<", "&lt;").replace("`", "'").replace("[", "\\[")
+    line = " ".join(text.split()).replace("\\", "\\\\").replace("`", "'").replace("[", "\\[")
+    return _OPENS_HTML.sub("&lt;", line)
+
+
+def _code(text: str) -> str:
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{line}`"
 
 
 def _cell(text: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from orchestrator.cli.progress import progress_lines
 from orchestrator.events import (
@@ -21,7 +22,7 @@ from orchestrator.events import (
     TurnCommitted,
 )
 
-SEAT = {"slot": "R1.Wall.2", "role": "Wall", "agent": "critical-engineer", "model": "openai/wall-1"}
+SEAT: dict[str, Any] = {"slot": "R1.Wall.2", "role": "Wall", "agent": "critical-engineer", "model": "openai/wall-1"}
 WHO = "  R1.Wall.2  critical-engineer     "
 HASH = f"sha256:{'ab' * 32}"
 
@@ -35,7 +36,13 @@ def lines(*events: Event) -> list[str]:
 
 
 def test_a_draft_is_one_line_with_its_seconds_and_tokens() -> None:
-    spent = {"seconds": 12.345, "input": 12_345, "cached": 1_000, "output": 678, "cost_usd": Decimal("0.0123")}
+    spent: dict[str, Any] = {
+        "seconds": 12.345,
+        "input": 12_345,
+        "cached": 1_000,
+        "output": 678,
+        "cost_usd": Decimal("0.0123"),
+    }
     assert lines(
         DraftStarted(**SEAT, step="checklist"),
         DraftFinished(**SEAT, step="checklist", answered="wall-1-0102", **spent),
@@ -47,7 +54,13 @@ def test_a_draft_is_one_line_with_its_seconds_and_tokens() -> None:
 
 
 def test_a_commit_is_one_line_with_the_turns_number_and_hash() -> None:
-    turn = {"slot": "R1.Wall.2", "role": "Wall", "agent": "critical-engineer", "model": "wall-1", "round": 1}
+    turn: dict[str, Any] = {
+        "slot": "R1.Wall.2",
+        "role": "Wall",
+        "agent": "critical-engineer",
+        "model": "wall-1",
+        "round": 1,
+    }
     assert lines(TurnCommitted(**turn, turn_index=2, hash=HASH)) == [f"{WHO} committed as T3, sha256:{'ab' * 6}…"]
 
 

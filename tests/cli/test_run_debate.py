@@ -55,7 +55,7 @@ def models_of(plan: dict[str, Any]) -> dict[str, list[str]]:
     return {seat["role"]: seat["models"] for seat in plan["rounds"][0]["seats"]}
 
 
-# --------------------------------------------------------------------------------------------------------- a rehearsal
+# ---------------------------------------------------------------------------------------------------------- a rehearsal
 
 
 def test_a_rehearsal_prints_its_worksheet_and_leaves_four_files(run: Command, work: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_real_run_prints_the_decision_and_only_that(run: Command, model_server
     assert "status: proposed" in adr
     assert "REHEARSAL" not in adr
     assert re.search(r"drafted in \d+\.\d s, [1-9][\d,]* tokens in \(0 cached\), [1-9]\d* out, wind-1", result.stderr)
-    assert "UNCLOSED" not in result.output.upper()
+    assert "unclosed" not in result.output.lower()
 
 
 # -------------------------------------------------------------------------------------------------------------- options
@@ -241,7 +241,7 @@ def test_help_and_version(run: Command) -> None:
     assert re.fullmatch(r"run-debate, version \d+\.\d+\.\d+\n", run("--version").stdout)
 
 
-# ---------------------------------------------------------------------------------------------------------- the topic
+# ------------------------------------------------------------------------------------------------------------ the topic
 
 
 def test_a_topic_comes_from_standard_input_as_utf_8(rehearse: Command, debates: Listed) -> None:
@@ -306,7 +306,7 @@ def test_two_processes_with_one_topic_hold_two_debates(script: Script, debates: 
     assert [names(Path("debates") / name) for name in expected] == [FILES] * 2
 
 
-# ------------------------------------------------------------------------------------------- streams that nobody reads
+# -------------------------------------------------------------------------------------------- streams that nobody reads
 
 
 def test_a_reader_that_has_enough_of_the_answer_ends_nothing(script: Script, nobody_reads: int) -> None:
@@ -420,18 +420,17 @@ def test_with_json_the_decision_and_the_error_are_both_told(ask: Command, model_
 
 def test_drafts_that_cannot_be_kept_do_not_hide_why_the_run_paused(ask: Command, model_server: Any) -> None:
     from endpoint import wrong_key
+    from endpoint_voices import plausible
 
-    model_server.reply, said = lambda call: spoil_once() or said(call), model_server.reply
-    model_server.inject(wrong_key(), model="wind-1")
+    def refuse(call: Any) -> Any:
+        spoil_the_folder()
+        return wrong_key()
+
+    model_server.reply = lambda call: refuse(call) if call.model == "wind-1" else plausible(call)
     result = ask("--quiet")
     assert result.exit_code == 3
     assert "HTTP 401" in result.stderr
     assert "Cannot write to out" in result.stderr
-
-
-def spoil_once() -> None:
-    if Path("out").is_dir():
-        spoil_the_folder()
 
 
 def test_a_debate_that_somebody_closes_by_force_ends_the_run_without_a_decision(
@@ -447,17 +446,66 @@ def test_a_debate_that_somebody_closes_by_force_ends_the_run_without_a_decision(
     assert "**CLOSED BY FORCE: there is no decision.**" in Path("out/decision.md").read_text()
 
 
-def test_an_interrupt_keeps_the_turns_and_says_so_last(script: Script, model_server: Any, work: Path) -> None:
-    (work / "here.yaml").write_text(model_server.models_file())
+def hold_door(model_server: Any) -> None:
+    """Lets Door wait for an answer in vain."""
     model_server.deadline_s = 60
-    model_server.hold_until(2, 1, 2)  # Wind with the checklist, Wall, and Door, who waits for company in vain
+    model_server.hold_until(2, 1, 2)  # Wind with the checklist, Wall, and Door, who would need company
+
+
+def interrupt_when_door_waits(model_server: Any, pid: Callable[[], int]) -> None:
+    while len(model_server.calls) < 4:
+        assert model_server.arrived.wait(60)
+        model_server.arrived.clear()
+    os.kill(pid(), signal.SIGINT)
+
+
+def test_an_interrupt_keeps_the_turns_and_says_so_last(ask: Command, model_server: Any, debates: Listed) -> None:
+    hold_door(model_server)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(interrupt_when_door_waits, model_server, os.getpid)
+        result = ask("--thread-id", "2026-01-06-x", "--json")
+    outcome = json.loads(result.stdout)
+    assert result.exit_code == outcome["exit_code"] == 130
+    assert [turn["role"] for turn in outcome["turns"]] == ["Wind", "Wall"]
+    assert result.stderr.splitlines()[-2:] == [
+        "error: Interrupted.",
+        "2 committed turns are kept: debate-hall show 2026-01-06-x",
+    ]
+    assert [debate["status"] for debate in debates()] == ["active"]
+
+
+def test_an_interrupt_before_anything_began_keeps_nothing(
+    run: Command, work: Path, debates: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("orchestrator.cli.running.prepare", interrupted)
+    result = run("--rehearse", TOPIC)
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "error: Interrupted.\n")
+    assert (debates(), names(work)) == ([], [])
+
+
+def test_an_error_of_our_own_is_told_whole(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any) -> None:
+        raise ZeroDivisionError("by us")
+
+    monkeypatch.setattr("orchestrator.cli.running.prepare", broken)
+    result = run("--rehearse", "--json", TOPIC)
+    outcome = json.loads(result.stdout)
+    assert result.exit_code == outcome["exit_code"] == 1
+    assert outcome["error"]["message"].startswith("Internal error: ZeroDivisionError('by us').")
+    assert 'raise ZeroDivisionError("by us")' in result.stderr
+
+
+@pytest.mark.slow
+def test_an_interrupted_process_ends_with_130_and_no_traceback(script: Script, model_server: Any, work: Path) -> None:
+    (work / "here.yaml").write_text(model_server.models_file())
+    hold_door(model_server)
     with ThreadPoolExecutor(1) as pool:
         arguments = ("--models", "here.yaml", "-r", "speed", "--thread-id", "2026-01-06-x", "--json", TOPIC)
         running = pool.submit(script, "run-debate", *arguments, shell='echo $$ > pid; exec "$@"')
-        while len(model_server.calls) < 4:
-            assert model_server.arrived.wait(30)
-            model_server.arrived.clear()
-        os.kill(int((work / "pid").read_text()), signal.SIGINT)
+        interrupt_when_door_waits(model_server, lambda: int((work / "pid").read_text()))
         result = running.result()
     assert result.returncode == 130
     told = result.stderr.decode()

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import DebateError, LedgerBroken
-from orchestrator.hall import ledger
+from orchestrator.hall import canonical, ledger
 from orchestrator.hall.entries import parse
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.sqlite import FILE
@@ -475,6 +475,37 @@ def test_a_forged_chain_that_breaks_a_rule_is_blamed_on_the_entry_that_breaks_it
     members[seq] |= changes
     forger.write(members)
     assert bench.blamed(THREAD) == blamed
+
+
+def test_an_entry_that_is_changed_and_sealed_again_is_betrayed_by_the_next(bench: Bench) -> None:
+    for row in bench.entries(THREAD):
+        stored = row["stored"].replace("2026-01-06T09", "2026-01-06T08")
+        sealed = (stored, ledger.hash_of(stored), row["no"], row["seq"])
+        bench.tamper(("UPDATE entries SET stored = ?, hash = ? WHERE no = ? AND seq = ?", sealed))
+        assert bench.blamed(THREAD) == row["seq"] + 1
+        bench.restore()
+
+
+def test_an_entry_that_names_another_before_it_is_blamed_though_its_hash_is_right(bench: Bench) -> None:
+    rows = bench.entries(THREAD)
+    for row in rows[1:]:
+        for prev in (rows[0]["hash"] if row["seq"] > 1 else None, row["hash"], "sha256:0", None):
+            members = {name: member for name, member in json.loads(row["stored"]).items() if name != "prev"}
+            stored = canonical.encode(members | ({"prev": prev} if prev else {}))
+            sealed = (stored, ledger.hash_of(stored), row["no"], row["seq"])
+            bench.tamper(("UPDATE entries SET stored = ?, hash = ? WHERE no = ? AND seq = ?", sealed))
+            assert bench.blamed(THREAD) == row["seq"]
+            bench.restore()
+
+
+def test_a_second_tombstone_for_one_text_is_blamed(bench: Bench) -> None:
+    forger = Forger(bench, THREAD)
+    members = forger.members()
+    again = len(members)
+    forger.rows.append(forger.rows[12])
+    forger.write([*members, members[12] | {"at": members[-1]["at"]}])
+    bench.tamper(("UPDATE threads SET state = replace(state, '\"seq\":14', '\"seq\":15')", ()))
+    assert bench.blamed(THREAD) == again
 
 
 def test_a_ledger_that_was_cut_off_shows_against_a_head_kept_elsewhere(bench: Bench) -> None:

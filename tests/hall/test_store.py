@@ -240,36 +240,6 @@ def test_one_turn_is_found_by_its_index(store: Store) -> None:
     assert store.line("thread", 2) is None
 
 
-def test_a_window_is_read_at_one_moment_while_others_write(opener: Callable[[], Store]) -> None:
-    writer, reader = opener(), opener()
-    standing = begin(writer, "thread")
-    done = threading.Event()
-
-    def read() -> int:
-        read = 0
-        while not done.is_set() or not read:
-            for lines, standing in (
-                (reader.window("thread", 1000).lines, None),
-                ((thread := reader.thread("thread")).lines, thread),
-            ):
-                assert [line.seq for line in lines] == list(range(len(lines)))
-                if standing is not None:
-                    assert standing.head == lines[-1].hash
-            window = reader.window("thread", 1000)
-            assert window.standing.head == window.lines[-1].hash
-            assert window.standing.state.turn_count == len(window.lines) - 1
-            read += 1
-        return read
-
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(read)
-        try:
-            speak(writer, standing, *(f"turn {number}" for number in range(60)))
-        finally:
-            done.set()
-        assert reading.result() > 0
-
-
 def test_threads_are_listed_with_the_one_that_moved_last_first(store: Store) -> None:
     first = begin(store, "first", "topic 1", at="09")
     begin(store, "second", "topic 2", "a plan", at="10")
@@ -475,6 +445,32 @@ def test_a_mark_that_another_process_made_meanwhile_stands(folder: Path, monkeyp
     assert dump(folder)["pending_erasure"] == [(2, 9)]
 
 
+@pytest.mark.parametrize("read", ["thread", "window"])
+def test_what_is_read_of_a_thread_is_of_one_moment(folder: Path, read: str) -> None:
+    """Another writer commits after the reader has seen the head and before it asks for the entries."""
+    between: list[Callable[[], object]] = []
+
+    class Interrupted(HastyStore):
+        def _connect(self) -> sqlite3.Connection:
+            db = super()._connect()
+            db.set_trace_callback(
+                lambda statement: between.pop()() if "FROM entries" in statement and between else None
+            )
+            return db
+
+    with closing(HastyStore(folder)) as writer, closing(Interrupted(folder)) as reader:
+        first = speak(writer, begin(writer, "thread"), "first")
+        between.append(lambda: speak(writer, first, "second"))
+        head, lines = (
+            ((thread := reader.thread("thread")).head, thread.lines)
+            if read == "thread"
+            else ((window := reader.window("thread", 9)).standing.head, window.lines)
+        )
+        assert not between
+        assert (head, [line.text for line in lines]) == (first.head, ["topic", "first"])
+        assert len(reader.thread("thread").lines) == 3
+
+
 def test_a_writer_that_waits_for_another_process_stops_no_reader(folder: Path) -> None:
     """The lock is held until the reads are done, so a reader that waited for the writer would never see them."""
     begun = threading.Event()
@@ -498,3 +494,18 @@ def test_a_writer_that_waits_for_another_process_stops_no_reader(folder: Path) -
         assert not writing.done()
         other.execute("ROLLBACK")
         assert writing.result() == store.standing("thread")
+
+
+def test_of_many_that_open_a_fresh_folder_at_once_all_succeed(tmp_path: Path) -> None:
+    """SQLite says busy at once, without waiting, when two switch a new file to WAL; so opening is done one by one."""
+    together = threading.Barrier(8)
+
+    def open_and_list(folder: Path) -> int:
+        together.wait()
+        with closing(SQLiteStore(folder)) as store:
+            return len(store.listed())
+
+    with ThreadPoolExecutor(8) as pool:
+        for attempt in range(12):
+            folder = prepare(tmp_path / f"{attempt}")
+            assert list(pool.map(open_and_list, [folder] * 8)) == [0] * 8

@@ -110,7 +110,7 @@ PROCESSES = [pytest.param(3, id="three"), pytest.param(8, id="eight", marks=pyte
 
 
 def rounds_of(processes: int) -> int:
-    return 6 if processes == 3 else 40
+    return 6 if processes == 3 else 25
 
 
 def check_ledger(hall: Hall, acknowledged: Sequence[Sequence[Any]]) -> None:
@@ -126,7 +126,7 @@ def check_ledger(hall: Hall, acknowledged: Sequence[Sequence[Any]]) -> None:
 
 @pytest.mark.parametrize("processes", PROCESSES)
 def test_processes_that_open_a_fresh_folder_at_once_all_succeed(processes: int, tmp_path: Path) -> None:
-    for attempt in range(1 if processes == 3 else 20):
+    for attempt in range(1 if processes == 3 else 5):
         assert race(OPEN, processes, tmp_path / f"{attempt}") == [0] * processes
 
 

@@ -1,0 +1,263 @@
+"""`decision.md`, read as a renderer reads it: whatever was said, the document's structure is its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import THREAD, evidence_of, hall_at, plan_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from orchestrator.export.markdown import REHEARSAL_MARK, quote, render_adr
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import SeatRecord
+from orchestrator.hall.terms import Role
+from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.plan import Plan
+from orchestrator.record import make_record
+
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+OURS = [
+    "Context and Problem Statement",
+    "Considered Options",
+    "Decision Outcome",
+    "Constraints",
+    "Confirmation",
+    "More Information",
+]
+
+HOSTILE = [
+    pytest.param("# Decision Outcome\n\nApproved.\n\n## Constraints\n\n- none", id="headings"),
+    pytest.param("Approved\n===\n\nand\n---\n", id="underlined headings"),
+    pytest.param("```\nopen and never closed", id="an open fence"),
+    pytest.param("~~~~ <b>\n```\n</blockquote>\n~~~~\n</blockquote># x", id="fences and what follows them"),
+    pytest.param("- ```\n</blockquote>\n<h1>x</h1>", id="a fence in a list ends with it"),
+    pytest.param("- a\n   ```\n<h1>x</h1>", id="an indented fence in a list"),
+    pytest.param("</blockquote><h1>Decision Outcome</h1>", id="HTML that ends the quote"),
+    pytest.param("<!-- and all that follows is hidden", id="an open comment"),
+    pytest.param("<script>\nalert(1)\n\nalert(2)", id="an open script"),
+    pytest.param("\\<script>alert(1)</script>", id="an escaped bracket"),
+    pytest.param("<?php <![CDATA[ <!DOCTYPE x", id="other HTML blocks"),
+    pytest.param("---\nstatus: accepted\n---", id="front matter"),
+    pytest.param("***\n\n___\n\n---", id="rules"),
+    pytest.param("one\r\n# two\r## three\u2028# four\x0b# five\x85# six\x0c# seven", id="line ends of all kinds"),
+    pytest.param("a | b | c\n|---|---|---|\n| x | y | z |", id="a table"),
+    pytest.param("\\| \\\\| \\[x](http://127.0.0.1) ![y](http://127.0.0.1)", id="escapes before our escapes"),
+    pytest.param("[T1]: http://127.0.0.1\n\n[T1] [x](http://127.0.0.1)", id="links"),
+    pytest.param("1. one\n   # two\n- > # three", id="lists"),
+    pytest.param("`open code", id="open code"),
+    pytest.param("> > # quoted\n\n# unquoted", id="quotes"),
+    pytest.param("\t# code\n\n    # code", id="indented"),
+]
+
+
+def debate_of(
+    folder: Path, text: str, *, topic: str | None = None, name: str = "ideator", close: bool = True
+) -> Debate:
+    """A debate in which everybody says the same."""
+    wall = f"VERDICT: BLOCKED\n- [C1] CONSTRAINT: {text}\n{text}"
+    seat = SeatRecord(slot="R1.Wind.1", agent=name, asked=name, answered=name, route=name, lens=name, cost="0.5")
+    with hall_at(folder) as hall:
+        hall.init_debate(THREAD, text if topic is None else topic)
+        hall.add_turn(THREAD, "Wind", text, agent_role=name, model=name, seat=seat)
+        hall.add_turn(THREAD, "Wall", wall, agent_role=name, model=name)
+        hall.add_turn(THREAD, "Door", text, agent_role=name, model=name)
+        if close:
+            hall.close_debate(THREAD, text)
+        return hall.debate(THREAD)
+
+
+def rendered(debate: Debate, plan: Plan | None = None, warnings: tuple[str, ...] = ()) -> str:
+    return render_adr(make_record(debate, plan, warnings), debate)
+
+
+def body_of(document: str) -> str:
+    """What follows the front matter."""
+    front, _, body = document.removeprefix("---\n").partition("\n---\n")
+    assert [line.partition(":")[0] for line in front.split("\n")] == ["status", "date"]
+    return body
+
+
+def outermost(document: str) -> list[Token]:
+    return [token for token in MARKDOWN.parse(body_of(document)) if token.level == 0]
+
+
+def headings(document: str) -> list[str]:
+    """The headings that stand outside every quote, list and table."""
+    tokens = MARKDOWN.parse(body_of(document))
+    inside = zip(tokens, tokens[1:], strict=False)
+    return [after.content for token, after in inside if token.type == "heading_open" and token.level == 0]
+
+
+def require_only_ours(document: str) -> None:
+    title, *rest = headings(document)
+    assert title
+    assert [heading for heading in rest if heading != "What to know"] == OURS
+    blocks = {token.type.removesuffix("_open").removesuffix("_close") for token in outermost(document)}
+    assert blocks <= {"heading", "paragraph", "inline", "blockquote", "bullet_list", "table"}
+    html = [token for token in every(MARKDOWN.parse(body_of(document))) if token.type in ("html_block", "html_inline")]
+    assert html == []
+
+
+def every(tokens: list[Token]) -> list[Token]:
+    return [found for token in tokens for found in (token, *every(token.children or []))]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_that_is_said_changes_the_structure_of_the_document(tmp_path: Path, text: str) -> None:
+    document = rendered(debate_of(tmp_path / "state", text), plan_of(evidence=[evidence_of()]), (f"T1: {text}",))
+    require_only_ours(document)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_outside_of_quotes_nothing_that_is_said_becomes_a_link_or_an_image(tmp_path: Path, text: str) -> None:
+    document = rendered(debate_of(tmp_path / "state", text))
+    unquoted = "\n".join(line for line in body_of(document).split("\n") if not line.startswith(">"))
+    links = [token.type for token in every(MARKDOWN.parse(unquoted)) if token.type in ("link_open", "image")]
+    assert links == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a | b",
+        "a \\| b",
+        "a\\",
+        "<b>bold</b>",
+        "# heading",
+        "`code",
+        "[x](http://127.0.0.1)",
+        "\\[x](http://127.0.0.1)",
+        "**bold",
+        "--- ",
+    ],
+)
+def test_no_name_can_leave_its_cell(tmp_path: Path, name: str) -> None:
+    document = rendered(debate_of(tmp_path / "state", "What if?", name=name))
+    require_only_ours(document)
+    tokens = MARKDOWN.parse(body_of(document))
+    rows = [at for at, token in enumerate(tokens) if token.type == "tr_open"]
+    assert len(rows) == 4
+    for at in rows:
+        close = next(end for end in range(at, len(tokens)) if tokens[end].type == "tr_close")
+        assert [token.type for token in tokens[at:close]].count("td_open" if at != rows[0] else "th_open") == 7
+    assert not [token for token in every(tokens) if token.type in ("link_open", "image")]
+
+
+LINES = st.sampled_from(
+    [
+        "```",
+        "````",
+        "~~~",
+        "- ```",
+        "  ```",
+        "> ```",
+        "    ```",
+        "<b>",
+        "</blockquote>",
+        "<!--",
+        "# x",
+        "---",
+        "",
+        "x",
+        "- y",
+    ]
+)
+
+
+@given(lines=st.lists(LINES, max_size=8))
+@settings(max_examples=400, deadline=None)
+def test_no_sequence_of_lines_leaves_a_quote_or_becomes_html(lines: list[str]) -> None:
+    tokens = MARKDOWN.parse(f"before\n\n{quote(chr(10).join(['said', *lines]))}\n\nafter\n")
+    assert [token.type for token in tokens if token.level == 0] == [
+        "paragraph_open",
+        "paragraph_close",
+        "blockquote_open",
+        "blockquote_close",
+        "paragraph_open",
+        "paragraph_close",
+    ]
+    assert not [token for token in every(tokens) if token.type in ("html_block", "html_inline")]
+
+
+def test_code_in_a_quote_keeps_its_brackets() -> None:
+    assert quote("```java\nList<String> x;\n```\nnot <b>here</b>, 3 < 4") == (
+        "> ```java\n> List<String> x;\n> ```\n> not &lt;b>here&lt;/b>, 3 < 4"
+    )
+
+
+def test_the_decision_stands_in_the_document_word_for_word(tmp_path: Path) -> None:
+    text = "## Decision\n\nWe use an *outbox*.\n\n1. Build it.\n2. Ship it."
+    document = rendered(debate_of(tmp_path / "state", text, topic="Kafka?"))
+    quoted = [line[2:] if line.startswith("> ") else "" for line in document.split("\n") if line.startswith(">")]
+    assert "\n".join(quoted).endswith(text)
+
+
+def test_a_path_stands_in_the_list_of_evidence_as_it_is(tmp_path: Path) -> None:
+    plan = plan_of(evidence=[evidence_of(path="app/[id]/<page>.tsx")])
+    document = rendered(debate_of(tmp_path / "state", "What if?"), plan)
+    codes = [token.content for token in every(MARKDOWN.parse(body_of(document))) if token.type == "code_inline"]
+    assert "app/[id]/<page>.tsx" in codes
+
+
+# ----------------------------------------------------------------------------------------------- how a debate ended
+
+
+def front_of(document: str) -> str:
+    return document.split("\n")[1]
+
+
+def test_a_synthesis_is_proposed(tmp_path: Path) -> None:
+    document = rendered(debate_of(tmp_path / "state", "Therefore an outbox."))
+    assert front_of(document) == "status: proposed"
+    assert "Door's synthesis, in its own words:\n\n> Therefore an outbox." in document
+
+
+def test_an_open_debate_is_a_draft_that_has_decided_nothing(tmp_path: Path) -> None:
+    document = rendered(debate_of(tmp_path / "state", "Therefore an outbox.", close=False))
+    assert front_of(document) == "status: draft"
+    assert "## Decision Outcome\n\nNone yet: the debate is not closed." in document
+
+
+def test_a_debate_closed_by_force_is_rejected_and_says_why(tmp_path: Path) -> None:
+    debate_of(tmp_path / "state", "Therefore an outbox.", close=False)
+    with hall_at(tmp_path / "state") as hall:
+        hall.force_close_debate(THREAD, "Enough.\n# Approved")
+        document = rendered(hall.debate(THREAD))
+    assert front_of(document) == "status: rejected"
+    assert "**CLOSED BY FORCE: there is no decision.**" in document
+    assert "None. The debate was closed by force: Enough. # Approved" in document
+    require_only_ours(document)
+
+
+def test_a_rehearsal_is_a_draft_that_says_so_and_claims_no_decision(tmp_path: Path) -> None:
+    plan = plan_of(routes={role: (REHEARSAL,) for role in Role})
+    document = rendered(debate_of(tmp_path / "state", "What must be known?"), plan)
+    assert front_of(document) == "status: draft"
+    assert f"**{REHEARSAL_MARK}**" in document
+    assert "Door's synthesis" not in document
+    assert "None. Door's worksheet closes with the questions that a decision must answer:" in document
+
+
+def test_a_redacted_turn_shows_its_mark_only(tmp_path: Path) -> None:
+    debate_of(tmp_path / "state", "The customer is Acme, as everybody in this room knows.", topic="Kafka?")
+    with hall_at(tmp_path / "state") as hall:
+        for index in range(3):
+            hall.tombstone_turn(THREAD, index, "It named a customer.")
+        document = rendered(hall.debate(THREAD))
+    assert "Acme" not in document
+    assert "\\[REDACTED: It named a customer.]" in document
+    require_only_ours(document)
+
+
+def test_an_unknown_cost_is_said_and_a_known_one_is_in_dollars(tmp_path: Path) -> None:
+    document = rendered(debate_of(tmp_path / "state", "What if?", name="ideator"))
+    rows = [line for line in document.split("\n") if line.startswith("| W") or line.startswith("| D")]
+    costs: list[Any] = [row.split("|")[-2].strip() for row in rows]
+    assert costs == ["$0.5000", "unknown", "unknown"]
+    assert "- Cost of the turns: unknown (not every turn's price is known)" in document

@@ -1,0 +1,256 @@
+"""Seats to drafts: attempts, waits, fallbacks, second tries; each result in its seat's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+from building import NO_WAITS, plan_of, priced
+
+from orchestrator import errors
+from orchestrator.drafting import Assignment, Draft, Drafting, Failure, Patience, total
+from orchestrator.errors import AuthenticationFailed, ModelError, Overloaded, RateLimited, TimedOut
+from orchestrator.events import DraftFailed, DraftFinished, DraftStarted, Event, FellBack, Retried, SentBack
+from orchestrator.hall.terms import Role
+from orchestrator.models.base import Message, Reply, Request, Task, Usage
+from orchestrator.models.scripted import Line, Scripted
+from orchestrator.plan import PlannedSeat
+
+pytestmark = pytest.mark.anyio
+
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ModelError)]
+
+
+def seat_of(*routes: str, slot: str = "R1.Wind.1") -> PlannedSeat:
+    (seat,) = plan_of().rounds[0].winds
+    return seat.model_copy(update={"slot": slot, "routes": routes or ("test/wind",)})
+
+
+def assignment(seat: PlannedSeat, lacking: Callable[[str], str | None] = lambda text: None) -> Assignment:
+    def ask(route: str) -> Request:
+        task = Task("turn", seat.role, seat.agent, seat.lens, round=1, rounds=1, last=False, topic="Kafka?")
+        return Request(route, (Message("user", f"Speak, {seat.slot}."),), task, max_output_tokens=10, timeout_s=1)
+
+    return Assignment(seat, "turn", ask, lacking)
+
+
+async def draft(
+    script: Scripted, *assignments: Assignment, patience: Patience = NO_WAITS
+) -> tuple[Sequence[Draft | Failure], list[Event]]:
+    events: list[Event] = []
+    with anyio.fail_after(5):
+        drafts = await Drafting(lambda route: script, events.append, patience).all(assignments)
+    return drafts, events
+
+
+def types(events: Sequence[Event]) -> list[type[Event]]:
+    return [type(event) for event in events]
+
+
+# ---------------------------------------------------------------------------------------------------- places and seats
+
+
+async def test_results_stand_in_the_order_of_the_assignments_whatever_the_order_of_replies() -> None:
+    second_is_done = anyio.Event()
+
+    class SecondFirst:
+        async def complete(self, request: Request) -> Reply:
+            if "R1.Wind.1" in request.messages[0].text:
+                await second_is_done.wait()
+            second_is_done.set()
+            return priced(request.messages[0].text)
+
+    events: list[Event] = []
+    seats = [seat_of(slot="R1.Wind.1"), seat_of(slot="R1.Wind.2")]
+    with anyio.fail_after(5):
+        drafts = await Drafting(lambda route: SecondFirst(), events.append).all([assignment(seat) for seat in seats])
+    assert [draft.seat.slot for draft in drafts] == ["R1.Wind.1", "R1.Wind.2"]
+    finished = [event.slot for event in events if isinstance(event, DraftFinished)]
+    assert finished == ["R1.Wind.2", "R1.Wind.1"]
+
+
+async def test_no_assignments_make_no_drafts() -> None:
+    assert await draft(Scripted([])) == ((), [])
+
+
+async def test_a_draft_holds_the_text_the_route_the_model_that_answered_and_its_usage() -> None:
+    (made,), events = await draft(Scripted([priced("What if?", model="wind-0102")]), assignment(seat_of()))
+    usage = Usage(100, 40, 10, Decimal("0.01"))
+    assert made == Draft(seat_of(), "turn", "What if?", "test/wind", "wind-0102", usage)
+    told = {"slot": "R1.Wind.1", "role": Role.WIND, "agent": "wind-agent", "step": "turn", "model": "test/wind"}
+    started, finished = events
+    assert started == DraftStarted(**told, lens=None)
+    assert isinstance(finished, DraftFinished)
+    assert finished == DraftFinished(
+        **told,
+        answered="wind-0102",
+        seconds=finished.seconds,
+        input=100,
+        cached=40,
+        output=10,
+        cost_usd=Decimal("0.01"),
+    )
+    assert finished.seconds >= 0
+
+
+# ------------------------------------------------------------------------------------------------- attempts and waits
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+async def test_only_what_may_pass_by_itself_is_tried_again(kind: type[ModelError]) -> None:
+    model = Scripted([kind("not now", model="test/wind")] * 4)
+    (made,), events = await draft(model, assignment(seat_of()))
+    attempts = 4 if kind.retryable else 1
+    assert len(model.requests) == attempts
+    assert isinstance(made, Failure)
+    assert isinstance(made.error, kind)
+    assert types(events) == [DraftStarted, *[Retried] * (attempts - 1), DraftFailed]
+
+
+async def test_attempts_are_counted_and_each_says_what_failed() -> None:
+    model = Scripted([RateLimited("slow down", "Wait.", model="a"), TimedOut("too late", model="a"), "What if?"])
+    (made,), events = await draft(model, assignment(seat_of()))
+    assert isinstance(made, Draft)
+    assert [
+        (event.attempt, event.wait_s, event.code, event.message) for event in events if isinstance(event, Retried)
+    ] == [(1, 0, "rate_limited", "slow down Wait."), (2, 0, "timed_out", "too late")]
+    assert model.requests[0] == model.requests[1] == model.requests[2]
+
+
+async def test_patience_decides_how_often() -> None:
+    model = Scripted([Overloaded("busy", model="a")] * 2)
+    await draft(model, assignment(seat_of()), patience=Patience(attempts=2, first_s=0, longest_s=0))
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "longest", "waited"),
+    [
+        pytest.param(0.002, 0.01, 0.002, id="believed"),
+        pytest.param(3600.0, 0.003, 0.003, id="believed up to the bound"),
+        pytest.param(-5.0, 0.01, 0, id="nonsense is no wait"),
+        pytest.param(None, 0.01, 0, id="nothing asked"),
+    ],
+)
+async def test_a_provider_that_says_how_long_to_wait_is_believed_up_to_the_bound(
+    asked: float | None, longest: float, waited: float
+) -> None:
+    model = Scripted([RateLimited("slow down", model="a", retry_after=asked), "What if?"])
+    _, events = await draft(model, assignment(seat_of()), patience=Patience(first_s=0, longest_s=longest))
+    assert [event.wait_s for event in events if isinstance(event, Retried)] == [waited]
+
+
+async def test_waits_grow_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def remember(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(anyio, "sleep", remember)
+    monkeypatch.setattr("random.uniform", lambda low, high: high)  # the longest that jitter permits
+    model = Scripted([Overloaded("busy", model="a")] * 6)
+    await draft(model, assignment(seat_of()), patience=Patience(attempts=6, first_s=1, longest_s=5))
+    assert waits == [1, 2, 4, 5, 5]
+
+
+# ------------------------------------------------------------------------------------------------------------ fallbacks
+
+
+async def test_the_next_route_answers_when_one_fails_for_good() -> None:
+    model = Scripted({"a": [AuthenticationFailed("no key", "Set it.", model="a")], "b": [priced("What if?")]})
+    (made,), events = await draft(model, assignment(seat_of("a", "b")))
+    assert isinstance(made, Draft)
+    assert (made.route, made.seat.routes) == ("b", ("a", "b"))
+    assert types(events) == [DraftStarted, FellBack, DraftStarted, DraftFinished]
+    fell = events[1]
+    assert isinstance(fell, FellBack)
+    assert (fell.model, fell.to, fell.code, fell.message) == ("a", "b", "authentication", "no key Set it.")
+
+
+async def test_a_route_is_tried_as_often_as_patience_says_before_the_next() -> None:
+    model = Scripted({"a": [Overloaded("busy", model="a")] * 4, "b": [priced("What if?")]})
+    (made,), events = await draft(model, assignment(seat_of("a", "b")))
+    assert [request.model for request in model.requests] == ["a"] * 4 + ["b"]
+    assert isinstance(made, Draft)
+    assert types(events) == [DraftStarted, *[Retried] * 3, FellBack, DraftStarted, DraftFinished]
+
+
+async def test_a_failure_holds_the_error_of_the_last_route_and_takes_nothing_from_its_siblings() -> None:
+    model = Scripted({"a": [AuthenticationFailed("first", model="a")], "b": [AuthenticationFailed("last", model="b")]})
+    model_and_more = Scripted(lambda request: "What if?" if request.model == "c" else model._line(request))
+    drafts, events = await draft(
+        model_and_more, assignment(seat_of("a", "b")), assignment(seat_of("c", slot="R1.Wind.2"))
+    )
+    failure, sibling = drafts
+    assert isinstance(failure, Failure)
+    assert failure.error.message == "last"
+    assert isinstance(sibling, Draft)
+    assert [event.model for event in events if isinstance(event, DraftFailed)] == ["b"]
+
+
+async def test_what_is_no_model_error_is_a_bug_and_comes_out() -> None:
+    def bug(request: Request) -> Line:
+        raise KeyError("a bug")
+
+    with pytest.raises(ExceptionGroup) as raised:
+        await draft(Scripted(bug), assignment(seat_of("a", "b")))
+    assert raised.group_contains(KeyError)
+
+
+# ---------------------------------------------------------------------------------------------------------- second tries
+
+
+def without(word: str, text: str) -> str | None:
+    return None if word in text else f"Say {word}."
+
+
+async def test_a_draft_that_lacks_nothing_is_not_sent_back() -> None:
+    model = Scripted(["It costs money."])
+    (made,), events = await draft(model, assignment(seat_of(), partial(without, "money")))
+    assert isinstance(made, Draft)
+    assert made.lacks is None
+    assert types(events) == [DraftStarted, DraftFinished]
+
+
+async def test_a_draft_that_lacks_something_is_sent_back_with_the_reason_and_both_calls_are_counted() -> None:
+    model = Scripted([priced("It is late.", model="one"), priced("It costs money.", model="two")])
+    (made,), events = await draft(model, assignment(seat_of(), partial(without, "money")))
+    assert isinstance(made, Draft)
+    assert (made.text, made.answered, made.lacks) == ("It costs money.", "two", None)
+    assert made.usage == Usage(200, 80, 20, Decimal("0.02"))
+    first, again = model.requests
+    assert again.messages == (*first.messages, Message("assistant", "It is late."), Message("user", "Say money."))
+    assert types(events) == [DraftStarted, SentBack, DraftFinished]
+
+
+async def test_what_a_second_try_still_lacks_stands_on_the_draft() -> None:
+    (made,), _ = await draft(Scripted(["one", "two"]), assignment(seat_of(), partial(without, "money")))
+    assert isinstance(made, Draft)
+    assert (made.text, made.lacks) == ("two", "Say money.")
+
+
+async def test_the_first_draft_stands_when_the_second_try_fails() -> None:
+    model = Scripted([priced("one"), *[Overloaded("busy", model="a")] * 4])
+    (made,), events = await draft(model, assignment(seat_of("a", "b"), partial(without, "money")))
+    assert isinstance(made, Draft)
+    assert (made.text, made.route, made.lacks) == ("one", "a", "Say money.")
+    assert made.usage == Usage(100, 40, 10, Decimal("0.01"))
+    assert FellBack not in types(events)
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected"),
+    [
+        pytest.param([], Decimal(0), id="nothing was called"),
+        pytest.param(["0.1", "0.2"], Decimal("0.3"), id="all known"),
+        pytest.param(["0.1", None], None, id="one unknown"),
+        pytest.param(["0", "0"], Decimal(0), id="free models"),
+    ],
+)
+def test_a_sum_with_one_unknown_cost_is_unknown(costs: list[Any], expected: Decimal | None) -> None:
+    usages = [Usage(1, 0, 2, None if cost is None else Decimal(cost)) for cost in costs]
+    assert total(usages) == Usage(len(costs), 0, 2 * len(costs), expected)

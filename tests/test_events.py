@@ -1,0 +1,148 @@
+"""The stream of a run: which events come, in which order, with what in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+
+import anyio
+import pytest
+from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, priced, speech, turns_of
+
+from orchestrator import events
+from orchestrator.drafting import Drafting
+from orchestrator.events import (
+    Closed,
+    DraftFailed,
+    DraftFinished,
+    DraftStarted,
+    FellBack,
+    HeadMoved,
+    Paused,
+    Retried,
+    RoundStarted,
+    RunStarted,
+    SentBack,
+    Stream,
+    Told,
+    TurnCommitted,
+)
+from orchestrator.models.scripted import Scripted
+from orchestrator.runner import run_debate
+
+
+def ticking() -> Callable[[], datetime]:
+    seconds = count()
+    return lambda: datetime(2026, 1, 6, 9, tzinfo=UTC) + timedelta(seconds=next(seconds))
+
+
+@pytest.mark.anyio
+async def test_a_speed_run_tells_all_that_happens_in_the_order_in_which_it_happens(tmp_path: Path) -> None:
+    plan, told, numbers = plan_of("speed"), list[Told](), count(1)
+    model = Scripted(lambda request: priced(speech(request, next(numbers)), model=f"{request.model}-0102"))
+    with hall_at(tmp_path / "state") as hall, anyio.fail_after(5):
+        stream = Stream(THREAD, ticking(), told.append)
+        await run_debate(hall, plan, THREAD, TOPIC, Drafting(lambda route: model, stream, NO_WAITS))
+        debate = hall.debate(THREAD)
+    assert [replace(one.event, seconds=0) if isinstance(one.event, DraftFinished) else one.event for one in told] == [
+        RunStarted(recipe="speed", rounds=1, turns=3, plan_hash=plan.hash, rehearsal=False),
+        RoundStarted(round=1, rounds=1),
+        DraftStarted(**seat("Wind", "turn"), lens=None),
+        DraftFinished(**seat("Wind", "turn"), **spent("test/wind-0102")),
+        DraftStarted(**seat("Wall", "checklist"), lens=None),
+        DraftFinished(**seat("Wall", "checklist"), **spent("test/wall-0102")),
+        committed("Wind", 0, debate.turns[0].hash),
+        DraftStarted(**seat("Wall", "apply"), lens=None),
+        DraftFinished(**seat("Wall", "apply"), **spent("test/wall-0102")),
+        committed("Wall", 1, debate.turns[1].hash),
+        DraftStarted(**seat("Door", "turn"), lens=None),
+        DraftFinished(**seat("Door", "turn"), **spent("test/door-0102")),
+        committed("Door", 2, debate.turns[2].hash),
+        Closed(status="synthesis", head=debate.head),
+    ]
+    assert [one.seq for one in told] == list(range(len(told)))
+    assert {one.thread_id for one in told} == {THREAD}
+    assert [one.at for one in told[:2]] == ["2026-01-06T09:00:00.000Z", "2026-01-06T09:00:01.000Z"]
+    assert len(turns_of(debate)) == 3
+
+
+def seat(role: str, step: str) -> dict[str, str]:
+    agent = f"{role.lower()}-agent"
+    return {"slot": f"R1.{role}.1", "role": role, "agent": agent, "step": step, "model": f"test/{role.lower()}"}
+
+
+def spent(answered: str) -> dict[str, object]:
+    counted = {"input": 100, "cached": 40, "output": 10, "cost_usd": Decimal("0.01")}
+    return {"answered": answered, "seconds": 0, **counted}
+
+
+def committed(role: str, index: int, hash: str) -> TurnCommitted:
+    return TurnCommitted(
+        slot=f"R1.{role}.1",
+        turn_index=index,
+        round=1,
+        role=role,
+        agent=f"{role.lower()}-agent",
+        model=f"test/{role.lower()}-0102",
+        hash=hash,
+    )
+
+
+DRAFT = seat("Wall", "apply")
+ONE_OF_EACH = [
+    RunStarted(recipe="speed", rounds=1, turns=3, plan_hash="sha256:p", rehearsal=True),
+    RoundStarted(round=1, rounds=1),
+    DraftStarted(**DRAFT, lens="cost"),
+    DraftFinished(**DRAFT, **{**spent("wall-0102"), "cost_usd": Decimal("0.000001")}),
+    DraftFailed(**DRAFT, seconds=1.5, code="timed_out", message="too late"),
+    Retried(**DRAFT, attempt=1, wait_s=0.5, code="rate_limited", message="slow down"),
+    FellBack(**DRAFT, to="test/other", code="authentication", message="no key"),
+    SentBack(**DRAFT, reason="It quotes nothing."),
+    committed("Wall", 1, "sha256:t"),
+    HeadMoved(head="sha256:h", turns=1),
+    Paused(code="paused", message="Wall could not be heard."),
+    Closed(status="synthesis", head="sha256:h"),
+]
+
+
+def test_there_is_one_of_each_event_here() -> None:
+    assert tuple(map(type, ONE_OF_EACH)) == events.Event.__args__
+
+
+@pytest.mark.parametrize("event", ONE_OF_EACH, ids=lambda event: event.type)
+def test_every_event_is_plain_json_with_its_place_and_its_type(event: events.Event) -> None:
+    plain = Told(7, "2026-01-06T09:00:00.000Z", THREAD, event).as_dict()
+    again = json.loads(json.dumps(plain, allow_nan=False))
+    assert again == plain
+    place = {"v": 1, "seq": 7, "at": "2026-01-06T09:00:00.000Z", "thread_id": THREAD, "type": event.type}
+    assert plain.items() >= place.items()
+    assert plain.keys() - place.keys() == {field.name for field in fields(event)}
+
+
+def test_amounts_are_decimal_strings_and_an_unknown_one_is_null() -> None:
+    def cost(amount: Decimal | None) -> object:
+        event = DraftFinished(**DRAFT, **{**spent("m"), "cost_usd": amount})
+        return Told(0, "", THREAD, event).as_dict()["cost_usd"]
+
+    assert [cost(Decimal("0.0000001")), cost(Decimal("0.10")), cost(None)] == ["0.0000001", "0.10", None]
+
+
+def test_types_are_distinct_and_spelled_as_in_the_design() -> None:
+    types = [event.type for event in ONE_OF_EACH]
+    assert len(set(types)) == len(types)
+    assert {"run_started", "round_started", "draft_started", "draft_finished", "turn_committed", "retried"} < set(types)
+    assert {"fell_back", "head_moved", "paused", "closed"} < set(types)
+
+
+def test_every_reader_is_told_everything_in_order() -> None:
+    first, second = list[Told](), list[Told]()
+    stream = Stream(THREAD, ticking(), first.append, second.append)
+    for event in ONE_OF_EACH:
+        stream(event)
+    assert first == second
+    assert [told.event for told in first] == ONE_OF_EACH

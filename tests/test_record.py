@@ -1,0 +1,276 @@
+"""The decision record: what is read off the ledger, and what is never made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, priced, speech, voices
+
+from orchestrator.errors import AuthenticationFailed
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import Role, Status
+from orchestrator.models.base import Request
+from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.models.rehearsal import Rehearsal
+from orchestrator.models.scripted import Line, Scripted
+from orchestrator.plan import Plan
+from orchestrator.record import (
+    Citation,
+    Constraint,
+    DecisionRecord,
+    SeatCost,
+    Substitution,
+    Tokens,
+    Verdict,
+    make_record,
+    title_of,
+)
+
+pytestmark = pytest.mark.anyio
+
+WALL = """\
+VERDICT: CONDITIONAL
+It asks: what if draft 1 of wind-agent in round 1 moved slowly? See [E1:1-2] and [E1:9], not [E7:1].
+
+- [C1] CONSTRAINT: Nobody on call knows Kafka. Reality: the rota. Violation: a page at night. Instead: an outbox.
+  Remediation: train two people.
+- [C2] OPPORTUNITY: There is no replay. Build: an outbox. Done when: a day can be replayed. Remediation: plan it.
+- [C3] Something is odd about the invoices.
+"""
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Hall]:
+    with hall_at(tmp_path / "state") as hall:
+        yield hall
+
+
+async def held(hall: Hall, plan: Plan, model: Any) -> DecisionRecord:
+    with anyio.fail_after(10):
+        run = await hold(hall, plan, model)
+    return make_record(run.debate, plan, run.warnings)
+
+
+def with_wall(text: str, cost: str | None = "0.01") -> Scripted:
+    numbers = count(1)
+
+    def line(request: Request) -> Line:
+        words = text if request.task.step == "apply" else speech(request, next(numbers))
+        return priced(words, cost, model=f"{request.model}-0102")
+
+    return Scripted(line)
+
+
+async def test_the_record_of_a_speed_debate_says_who_decided_what_on_what_and_at_what_cost(hall: Hall) -> None:
+    plan = plan_of("speed", evidence=[evidence_of()])
+    record = await held(hall, plan, with_wall(WALL))
+    debate = hall.debate(THREAD)
+    assert (record.title, record.question, record.thread_id) == (TOPIC, TOPIC, THREAD)
+    assert (record.status, record.rehearsal) == (Status.SYNTHESIS, False)
+    assert record.decision == debate.turns[-1].text
+    assert (record.head, record.plan_hash) == (debate.head, plan.hash)
+    assert debate.closing is not None
+    assert record.decided_at == debate.closing.entry.at
+    assert record.balance == {"Wind": 1, "Wall": 1, "Door": 1}
+    assert record.starved_roles == ()
+    assert [(piece.id, piece.path, piece.sha256) for piece in record.evidence] == [("E1", "notes.md", "sha256:0123")]
+    assert record.seats[1] == SeatCost(
+        role=Role.WALL,
+        agent="wall-agent",
+        lens=None,
+        asked="test/wall",
+        answered=("test/wall-0102",),
+        turns=1,
+        tokens=Tokens(input=200, cached=80, output=20),
+        cost_usd=Decimal("0.02"),
+    )
+    assert (record.tokens, record.cost_usd) == (Tokens(input=400, cached=160, output=40), Decimal("0.04"))
+    assert record.substitutions == ()
+
+
+async def test_constraints_are_named_by_turn_and_id_and_stand_with_their_nature(hall: Hall) -> None:
+    record = await held(hall, plan_of(evidence=[evidence_of()]), with_wall(WALL))
+    assert record.verdicts == (Verdict(turn=2, agent="wall-agent", verdict="CONDITIONAL"),)
+    assert [(found.id, found.turn, found.nature) for found in record.constraints] == [
+        ("T2.C1", 2, "CONSTRAINT"),
+        ("T2.C2", 2, "OPPORTUNITY"),
+        ("T2.C3", 2, None),
+    ]
+    assert isinstance(record.constraints[0], Constraint)
+    assert record.constraints[0].statement.startswith("Nobody on call knows Kafka.")
+
+
+async def test_constraint_ids_of_later_rounds_carry_the_later_turn(hall: Hall) -> None:
+    record = await held(hall, plan_of("standard", turns=6, evidence=[evidence_of()]), with_wall(WALL))
+    assert [found.id for found in record.constraints] == ["T2.C1", "T2.C2", "T2.C3", "T5.C1", "T5.C2", "T5.C3"]
+
+
+async def test_citations_are_checked_against_the_pinned_evidence(hall: Hall) -> None:
+    record = await held(hall, plan_of(evidence=[evidence_of()]), with_wall(WALL))
+    assert record.citations == (
+        Citation(turn=2, citation="[E1:1-2]", problem=None),
+        Citation(turn=2, citation="[E1:9]", problem="notes.md has 2 lines"),
+        Citation(turn=2, citation="[E7:1]", problem="there is no E7; the evidence is E1"),
+    )
+    assert "T2 cites [E1:9]: notes.md has 2 lines" in record.warnings
+    assert not [warning for warning in record.warnings if "[E1:1-2]" in warning]
+
+
+async def test_a_cost_that_is_not_known_is_none_and_never_zero(hall: Hall) -> None:
+    record = await held(hall, plan_of(), with_wall(WALL, cost=None))
+    assert record.cost_usd is None
+    assert {seat.cost_usd for seat in record.seats} == {None}
+    assert record.tokens.input == 400
+
+
+async def test_a_seat_whose_calls_were_free_costs_zero(hall: Hall) -> None:
+    record = await held(hall, plan_of(), with_wall(WALL, cost="0"))
+    assert record.cost_usd == 0
+    assert {seat.cost_usd for seat in record.seats} == {Decimal(0)}
+
+
+async def test_seats_of_one_agent_are_told_apart_by_their_lenses(hall: Hall) -> None:
+    record = await held(hall, plan_of("fortress"), voices())
+    walls = [(seat.lens, seat.turns) for seat in record.seats if seat.role is Role.WALL]
+    assert walls == [
+        ("attack surface and trust boundaries", 2),
+        ("failure, recovery and on-call load", 2),
+        ("cost, capacity and reversibility", 1),
+    ]
+
+
+async def test_a_substitution_names_the_turn_and_both_routes(hall: Hall) -> None:
+    numbers = count(1)
+
+    def line(request: Request) -> Line:
+        if request.model == "test/first":
+            return AuthenticationFailed("no key", model="test/first")
+        return priced(speech(request, next(numbers)), model="second-0102")
+
+    record = await held(hall, plan_of(routes={Role.DOOR: ("test/first", "test/second")}), Scripted(line))
+    assert record.substitutions == (
+        Substitution(turn=3, agent="door-agent", asked="test/first", route="test/second", answered="second-0102"),
+    )
+    assert record.seats[2].asked == "test/first"
+    assert record.seats[2].answered == ("second-0102",)
+
+
+async def test_a_rehearsal_claims_no_decision_no_verdict_and_no_constraint(hall: Hall) -> None:
+    plan = plan_of(routes={role: (REHEARSAL,) for role in Role}, evidence=[evidence_of()])
+    record = await held(hall, plan, Rehearsal())
+    assert record.rehearsal
+    assert (record.decision, record.verdicts, record.constraints) == (None, (), ())
+    assert record.cost_usd == 0
+    assert not [warning for warning in record.warnings if "verdict" in warning]
+
+
+async def test_the_notices_of_the_plan_and_the_warnings_of_the_run_stand_in_the_record(hall: Hall) -> None:
+    record = await held(hall, plan_of("council"), voices())
+    assert record.warnings[0].startswith("The recipe asks for votes on the synthesis")
+    assert any(warning.startswith("T1 (Wind, ideator): ") for warning in record.warnings)
+
+
+async def test_the_date_of_the_decision_stays_when_a_turn_is_redacted_later(hall: Hall) -> None:
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), voices())
+    hall.tombstone_turn(THREAD, 0, "It named a customer.")
+    debate = hall.debate(THREAD)
+    assert debate.state.updated_at > run.debate.state.updated_at
+    assert make_record(debate, plan_of()).decided_at == run.debate.state.updated_at
+
+
+async def test_a_redacted_wall_states_nothing(hall: Hall) -> None:
+    await held(hall, plan_of(evidence=[evidence_of()]), with_wall(WALL))
+    hall.tombstone_turn(THREAD, 1, "It named a customer.")
+    record = make_record(hall.debate(THREAD), plan_of())
+    assert (record.verdicts, record.constraints, record.citations) == ((), (), ())
+    assert len(record.seats) == 3
+
+
+# ------------------------------------------------------------------------------------------------------ without a plan
+
+
+def by_hand(hall: Hall) -> None:
+    hall.init_debate(THREAD, TOPIC)
+    hall.add_turn(THREAD, "Wind", "What if billing were a log?", agent_role="ideator", model="wind-1", token_input=5)
+    hall.add_turn(THREAD, "Wall", "VERDICT: BLOCKED\n- [C1] CONSTRAINT: No. See [E1:1].", token_output=7)
+    hall.add_turn(THREAD, "Door", "Therefore an outbox.")
+
+
+def test_a_debate_that_was_held_by_hand_has_a_record_too(tmp_path: Path) -> None:
+    with hall_at(tmp_path / "state") as hall:
+        by_hand(hall)
+        hall.close_debate(THREAD, "An outbox table, by March.")
+        record = make_record(hall.debate(THREAD), None)
+    assert (record.decision, record.plan_hash, record.evidence) == ("An outbox table, by March.", None, ())
+    assert [(seat.agent, seat.asked, seat.answered, seat.cost_usd) for seat in record.seats] == [
+        ("ideator", "", ("wind-1",), None),
+        ("unnamed", "", ("unnamed",), None),
+        ("unnamed", "", ("unnamed",), None),
+    ]
+    assert record.tokens == Tokens(input=5, cached=0, output=7)
+    assert record.cost_usd is None
+    assert [found.id for found in record.constraints] == ["T2.C1"]
+    assert record.citations[0].problem == "there is no E1; no evidence was given"
+
+
+async def test_one_turn_that_a_person_took_makes_the_cost_of_the_debate_unknown(hall: Hall) -> None:
+    numbers = count(1)
+
+    def line(request: Request) -> Line:
+        if request.task.role is Role.DOOR:
+            hall.add_turn(THREAD, "Door", "Therefore we wait.", agent_role="door-agent")
+        return priced(speech(request, next(numbers)))
+
+    record = await held(hall, plan_of(), Scripted(line))
+    assert record.decision == "Therefore we wait."
+    assert [(seat.agent, seat.cost_usd) for seat in record.seats] == [
+        ("wind-agent", Decimal("0.01")),
+        ("wall-agent", Decimal("0.02")),
+        ("door-agent", None),
+    ]
+    assert record.cost_usd is None
+
+
+def test_a_debate_that_was_closed_by_force_decided_nothing(tmp_path: Path) -> None:
+    with hall_at(tmp_path / "state") as hall:
+        by_hand(hall)
+        hall.force_close_debate(THREAD, "Enough.")
+        record = make_record(hall.debate(THREAD), None)
+    assert (record.decision, record.status) == (None, Status.FORCE_CLOSED)
+
+
+def test_an_open_debate_has_decided_nothing_yet(tmp_path: Path) -> None:
+    with hall_at(tmp_path / "state") as hall:
+        by_hand(hall)
+        record = make_record(hall.debate(THREAD), None)
+    assert (record.decision, record.status) == (None, Status.ACTIVE)
+
+
+async def test_a_record_says_its_schema_and_comes_back_from_its_json(hall: Hall) -> None:
+    record = await held(hall, plan_of(evidence=[evidence_of()]), with_wall(WALL))
+    text = record.model_dump_json(by_alias=True)
+    assert '"schema":"run-debate/record/v1"' in text
+    assert DecisionRecord.model_validate_json(text) == record
+    assert datetime.fromisoformat(record.decided_at).tzinfo == UTC
+
+
+@pytest.mark.parametrize(
+    ("topic", "title"),
+    [
+        ("\n\n  ## Kafka?  \nwith details", "Kafka?"),
+        ("#", "Untitled"),
+        ("x" * 101, "x" * 97 + "…"),
+        ("x" * 100, "x" * 100),
+        ("Kafka?\u2028## Decision", "Kafka?"),
+    ],
+)
+def test_the_title_is_the_first_line_of_the_topic(topic: str, title: str) -> None:
+    assert title_of(topic) == title

@@ -1,0 +1,110 @@
+"""The outcome of a run as one JSON object, with the same keys however it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import anyio
+import pytest
+from building import THREAD, hall_at, hold, plan_of, priced, speech, voices
+
+from orchestrator import result
+from orchestrator.errors import AuthenticationFailed, RunPaused, UsageError
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import Role
+from orchestrator.models.base import Usage
+from orchestrator.models.scripted import Scripted
+from orchestrator.record import make_record
+
+pytestmark = pytest.mark.anyio
+
+# DESIGN section 7, and `rehearsal`
+KEYS = {
+    *("schema", "thread_id", "status", "exit_code", "decision", "record", "head", "rounds", "turns", "tokens"),
+    *("cost_usd", "rehearsal", "degraded", "substitutions", "uncertain", "warnings", "files", "error"),
+}
+TURN_KEYS = {
+    *("turn_index", "round", "role", "cognition", "agent", "lens", "model", "content", "usage", "cost_usd"),
+}
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Hall]:
+    with hall_at(tmp_path / "state") as hall:
+        yield hall
+
+
+async def test_a_run_that_decided_tells_everything(hall: Hall) -> None:
+    plan = plan_of("fortress")
+    model = Scripted(lambda request: priced(speech(request, len(model.requests)), "0.010"))
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, model)
+    record = make_record(run.debate, plan, ["Look here."])
+    outcome = result.decided(run.debate, record, run.spent, [Path("out/decision.md")], 0)
+    assert json.loads(json.dumps(outcome)) == outcome
+    assert set(outcome) == KEYS
+    assert outcome["schema"] == "run-debate/result/v1"
+    assert (outcome["thread_id"], outcome["status"], outcome["exit_code"]) == (THREAD, "synthesis", 0)
+    assert outcome["decision"] == run.debate.turns[-1].text
+    assert (outcome["head"], outcome["rounds"], outcome["error"]) == (run.debate.head, 2, None)
+    assert outcome["tokens"] == {"input": 1400, "cached": 560, "output": 140}  # 14 calls, the checklists included
+    assert outcome["cost_usd"] == "0.140"
+    assert outcome["warnings"][-1] == "Look here."
+    assert outcome["files"] == ["out/decision.md"]
+    assert [set(turn) for turn in outcome["turns"]] == [TURN_KEYS] * 9
+    assert {key: value for key, value in outcome["turns"][1].items() if key != "content"} == {
+        "turn_index": 1,
+        "round": 1,
+        "role": "Wall",
+        "cognition": "ETHOS",
+        "agent": "critical-engineer",
+        "lens": "attack surface and trust boundaries",
+        "model": "test/answered",
+        "usage": {"input": 200, "cached": 80, "output": 20},  # the checklist and the turn
+        "cost_usd": "0.020",
+    }
+
+
+async def test_an_unknown_price_is_unknown_and_never_zero(hall: Hall) -> None:
+    plan = plan_of()
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, voices())
+    outcome = result.decided(run.debate, make_record(run.debate, plan), run.spent, [], 0)
+    assert outcome["cost_usd"] is None
+    assert [turn["cost_usd"] for turn in outcome["turns"]] == [None] * 3
+
+
+async def test_a_small_cost_is_written_out(hall: Hall) -> None:
+    plan = plan_of()
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, voices())
+    spent = Usage(1, 0, 1, Decimal("1E-7"))
+    outcome = result.decided(run.debate, make_record(run.debate, plan), spent, [], 0)
+    assert outcome["cost_usd"] == "0.0000001"
+
+
+async def test_a_run_that_paused_tells_the_turns_that_stand(hall: Hall) -> None:
+    refused = AuthenticationFailed("test/door answered HTTP 401: wrong key", model="test/door", status=401)
+    model = Scripted(lambda request: refused if request.task.role is Role.DOOR else speech(request, 1))
+    with anyio.fail_after(20), pytest.raises(RunPaused) as paused:
+        await hold(hall, plan_of(), model)
+    debate = hall.debate(THREAD)
+    outcome = result.failed(paused.value, 3, False, THREAD, debate)
+    assert set(outcome) == KEYS
+    assert (outcome["thread_id"], outcome["status"], outcome["exit_code"]) == (THREAD, "active", 3)
+    assert (outcome["decision"], outcome["record"], outcome["cost_usd"]) == (None, None, None)
+    assert (outcome["head"], outcome["rounds"]) == (debate.head, 1)
+    assert [turn["role"] for turn in outcome["turns"]] == ["Wind", "Wall"]
+    assert outcome["error"]["code"] == "paused"
+    assert "HTTP 401" in outcome["error"]["message"]
+
+
+def test_a_run_that_never_began_spent_nothing_and_says_why() -> None:
+    outcome = result.failed(UsageError("No model can be used.", "Set one up."), 2, rehearsal=True)
+    assert set(outcome) == KEYS
+    assert (outcome["thread_id"], outcome["status"], outcome["head"], outcome["exit_code"]) == (None, None, None, 2)
+    assert (outcome["cost_usd"], outcome["turns"], outcome["rehearsal"]) == ("0", [], True)
+    assert outcome["error"] == {"code": "usage", "message": "No model can be used. Set one up."}
