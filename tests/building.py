@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from hall.halls import HastyStore
-
 from orchestrator.agent import Agent, load_agent
 from orchestrator.drafting import Drafting, Patience
 from orchestrator.events import Event

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from aiohttp import web
+
 from endpoint_voices import plausible
 
 Reply = Callable[["Call"], "str | Answer"]

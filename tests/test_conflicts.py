@@ -1,4 +1,4 @@
-"""Another writer at the same table, at every moment of a run: through a second hall on the same file, as a person would.
+"""Another writer at the same table, at every moment of a run, through a second hall on the same file.
 
 An order is written as in DESIGN's table, in small letters where somebody else spoke: `WlLLD · WLLD`.
 """
@@ -17,10 +17,10 @@ from typing import Any
 
 import anyio
 import pytest
-from building import LETTERS, THREAD, hall_at, hold, plan_of, turns_of, voices
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from building import LETTERS, THREAD, hall_at, hold, plan_of, turns_of, voices
 from orchestrator import runner
 from orchestrator.drafting import Draft
 from orchestrator.errors import HallError, RunPaused
@@ -208,12 +208,17 @@ def seated(debate: Debate) -> list[tuple[Line, Turn]]:
     return [(line, turn) for line, turn in zip(debate.turns, turns_of(debate), strict=True) if turn.seat]
 
 
+def is_door_of(turn: Turn, number: int) -> bool:
+    return (turn.role, turn.round) == (Role.DOOR, number)
+
+
 def require_nobody_speaks_too_often(plan: Plan, debate: Debate) -> None:
     """A turn of somebody else takes the place of at most one of the runner's, of its role and round."""
     foreign = Counter((turn.round, turn.role) for turn in turns_of(debate) if not turn.seat)
     own = Counter((turn.round, turn.role) for turn in turns_of(debate) if turn.seat)
     for planned in plan.rounds:
-        came_to_its_doors = own[planned.number, Role.DOOR] > 0
+        doors = Counter(turn.seat is not None for turn in turns_of(debate) if is_door_of(turn, planned.number))
+        came_to_its_doors = doors[True] > 0 and not doors[False]  # a foreign Door ends the round for Wind and Wall
         for role in Role:
             key, places = (planned.number, role), len(planned.of(role))
             assert own[key] <= places
@@ -521,17 +526,17 @@ PLANS = st.sampled_from(
 
 
 @given(make=PLANS, acts=st.dictionaries(st.integers(0, 24).map("#{}".format), ACTS.map(tried), max_size=5))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_laws_hold_whenever_somebody_else_writes(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
     with a_folder() as folder:
         table = Table(folder, make(), acts)
         try:
             unused: tuple[Any, ...] = anyio.run(table.hold).unused
         except RunPaused as paused:
-            assert "redacted" in paused.message
             unused = paused.drafts
-        else:
-            assert table.debate().state.status is Status.SYNTHESIS
+        debate = table.debate()
+        last_word_was_redacted = debate.turns[-1].text is None  # the one reason to pause here
+        assert debate.state.status is (Status.ACTIVE if last_word_was_redacted else Status.SYNTHESIS)
         require_laws(table, unused)
 
 

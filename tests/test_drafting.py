@@ -9,8 +9,8 @@ from typing import Any
 
 import anyio
 import pytest
-from building import NO_WAITS, plan_of, priced
 
+from building import NO_WAITS, plan_of, priced
 from orchestrator import errors
 from orchestrator.drafting import Assignment, Draft, Drafting, Failure, Patience, total
 from orchestrator.errors import AuthenticationFailed, ModelError, Overloaded, RateLimited, TimedOut

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from endpoint import Call, ModelServer, server_error, wrong_key
 
+from endpoint import Call, ModelServer, server_error, wrong_key
 from orchestrator.cli.run_debate import run_debate
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import FloorGiven, Turn
@@ -57,7 +57,7 @@ def together(recipe: str) -> Iterator[int]:
 def held(folder: Path) -> tuple[Debate, Plan]:
     with Hall.open(folder / "state") as hall:
         (listed,) = hall.list_debates()
-        pinned = hall.plan(listed["thread_id"])
+        pinned = hall.debate(listed["thread_id"]).plan
         assert pinned is not None
         return hall.debate(listed["thread_id"]), Plan.decode(pinned)
 

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+
 from endpoint import ModelServer, rate_limited
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, priced, speech, turns_of
 
+from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, priced, speech, turns_of
 from orchestrator import events
 from orchestrator.drafting import Drafting
 from orchestrator.events import (

@@ -7,6 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from building import (
     BUNDLED,
     FENCE,
@@ -20,9 +23,6 @@ from building import (
     recipe_of,
     routing_of,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.evidence import Evidence
 from orchestrator.hall.terms import Mode, Role
@@ -115,7 +115,7 @@ def test_the_pinned_plan_is_in_the_store_byte_for_byte(tmp_path: Path) -> None:
     plan = whole_plan()
     with hall_at(tmp_path / "state") as hall:
         hall.open_run(THREAD, TOPIC, plan.encode(), plan.mode, plan.turns, len(plan.rounds))
-        pinned = hall.plan(THREAD)
+        pinned = hall.debate(THREAD).plan
         assert pinned == plan.encode()
         assert hall.verify_debate(THREAD)["verified"]
     assert pinned is not None

@@ -9,10 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from building import FENCE, RECIPES, THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices
 from hypothesis import given
 from hypothesis import strategies as st
 
+from building import FENCE, RECIPES, THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices
 from orchestrator.hall.debate import Said, Snapshot
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Request, Step

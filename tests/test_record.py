@@ -11,8 +11,8 @@ from typing import Any
 
 import anyio
 import pytest
-from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, priced, speech, voices
 
+from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, priced, speech, voices
 from orchestrator.errors import AuthenticationFailed
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status

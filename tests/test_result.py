@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from building import THREAD, hall_at, hold, plan_of, priced, speech, voices
 
+from building import THREAD, hall_at, hold, plan_of, priced, speech, voices
 from orchestrator import result
 from orchestrator.errors import AuthenticationFailed, RunPaused, UsageError
 from orchestrator.hall.hall import Hall

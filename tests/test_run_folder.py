@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import pytest
 import yaml
-from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices
 
+from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices
 from orchestrator.drafting import Draft
 from orchestrator.errors import UsageError
 from orchestrator.hall.hall import Hall
@@ -72,7 +72,9 @@ async def test_the_exported_ledger_verifies_from_its_own_content(hall: Hall, tmp
     await written(hall, tmp_path / "out", plan)
     exported = json.loads((tmp_path / "out" / "debate.json").read_text())
     assert first_fault(exported) is None
-    assert json.loads(exported["ledger"][0]["entry"])["plan"] == sha256("debate-hall/plan/v1", hall.plan(THREAD) or "")
+    assert json.loads(exported["ledger"][0]["entry"])["plan"] == sha256(
+        "debate-hall/plan/v1", hall.debate(THREAD).plan or ""
+    )
     turns = [line for line in exported["ledger"] if json.loads(line["entry"])["kind"] == "turn"]
     assert [line["text"] for line in turns] == [turn["content"] for turn in exported["transcript"]]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import anyio
 import pytest
-from building import LETTERS, RECIPES, THREAD, TOPIC, hall_at, hold, order, plan_of, priced, speech, turns_of, voices
 
+from building import LETTERS, RECIPES, THREAD, TOPIC, hall_at, hold, order, plan_of, priced, speech, turns_of, voices
 from orchestrator.drafting import Draft
 from orchestrator.errors import (
     AuthenticationFailed,
@@ -138,7 +138,7 @@ async def test_the_debate_is_opened_with_the_plan_as_its_limits_and_the_plan_is_
         await hold(hall, plan, voices())
     debate = hall.debate(THREAD)
     assert (debate.state.max_turns, debate.state.max_rounds) == (9, 2)
-    assert hall.plan(THREAD) == plan.encode()
+    assert hall.debate(THREAD).plan == plan.encode()
     assert debate.opening.text == TOPIC
 
 

@@ -89,8 +89,8 @@ def check(result: dict[str, Any]) -> str:
 
 def exported(hall: Hall, thread_id: str, format: str) -> str:
     """Returns a verified debate with the record that follows from it."""
-    debate, pinned = hall.debate(thread_id), hall.plan(thread_id)
-    record = make_record(debate, Plan.decode(pinned) if pinned is not None else None)
+    debate = hall.debate(thread_id)
+    record = make_record(debate, Plan.decode(debate.plan) if debate.plan is not None else None)
     return run_folder.render(format, debate, record)
 
 

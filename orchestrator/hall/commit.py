@@ -93,7 +93,8 @@ class Committer:
 
 
 def _repeats(turn: Line, later: Line) -> bool:
-    """Whether a later text says the turn's text again, word for word."""
+    """Whether a later text says the turn's text, or a part of it, again, word for word."""
     if turn.text is None or later.text is None:
         return False
-    return later.text == turn.text or (len(turn.text) >= _REPEAT_LENGTH and turn.text in later.text)
+    shorter, longer = sorted((turn.text, later.text), key=len)
+    return shorter == longer or (len(shorter) >= _REPEAT_LENGTH and shorter in longer)

@@ -235,11 +235,15 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Debate:
-    """A thread at one head: its state and its lines, all of them or a window (see `omitted_turns`)."""
+    """A thread at one head: its state and its lines, all of them or a window (see `omitted_turns`).
+
+    `plan` is the text that was pinned when a runner opened it.
+    """
 
     state: State
     head: str
     lines: tuple[Line, ...]
+    plan: str | None = None
     turns: tuple[Line, ...] = field(init=False)
 
     def __post_init__(self) -> None:

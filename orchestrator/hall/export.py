@@ -13,9 +13,9 @@ SCHEMA = "debate-hall/debate/v1"
 
 
 def debate_json(debate: Debate) -> dict[str, Any]:
-    """Returns a debate with its whole ledger: each entry's stored bytes, hash, text and salt."""
+    """Returns a debate with its whole ledger: each entry's stored bytes, hash, text and salt, and the pinned plan."""
     view = results.debate_result(debate, include_transcript=True, include_metadata=True)
-    return {"schema": SCHEMA, **view, "ledger": [_ledger_line(line) for line in debate.lines]}
+    return {"schema": SCHEMA, **view, "plan": debate.plan, "ledger": [_ledger_line(line) for line in debate.lines]}
 
 
 def export_json(debate: Debate) -> str:

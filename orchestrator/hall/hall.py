@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from orchestrator.errors import AlreadyRedacted, HallError, InvalidInput, LedgerBroken, StaleHead
+from orchestrator.errors import AlreadyRedacted, InvalidInput, StaleHead
 from orchestrator.hall import ledger, results, rules
 from orchestrator.hall.commit import Committer
 from orchestrator.hall.debate import Debate, Line, State
@@ -33,9 +33,10 @@ from orchestrator.hall.entries import (
     Turn,
     Vote,
 )
-from orchestrator.hall.export import export_json, export_octave
-from orchestrator.hall.inputs import MAX_LIMIT, require_thread_id, require_words, word
-from orchestrator.hall.ledger import Standing, StoredLine
+from orchestrator.hall.export import export_octave
+from orchestrator.hall.inputs import require_thread_id, require_words, word
+from orchestrator.hall.ledger import Standing
+from orchestrator.hall.reading import Reader
 from orchestrator.hall.rules import Command
 from orchestrator.hall.store import Store, open_store
 from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
@@ -51,7 +52,7 @@ def _new_salt() -> str:
     return secrets.token_hex(32)
 
 
-class Hall:
+class Hall(Reader):
     """A debate hall over a store.
 
     Args:
@@ -63,7 +64,8 @@ class Hall:
     def __init__(
         self, store: Store, *, clock: Callable[[], datetime] = _now, salt: Callable[[], str] = _new_salt
     ) -> None:
-        self._store, self._committer = store, Committer(store, clock, salt)
+        super().__init__(store)
+        self._committer = Committer(store, clock, salt)
 
     @classmethod
     def open(cls, location: str | Path | None = None) -> Hall:
@@ -169,25 +171,6 @@ class Hall:
         sealed, after = self._committer.write(thread_id, command, expected_head)
         return results.turn_result(cast(Turn, sealed.entry.body), after, content)
 
-    def get_debate(
-        self,
-        thread_id: str,
-        include_transcript: bool = True,
-        context_turns: int | None = None,
-        context_lines: int | None = None,
-        include_metadata: bool = False,
-    ) -> results.DebateResult:
-        """Returns a debate, with all turns or the newest `context_turns` (`context_lines` is the same).
-
-        Raises:
-            UnknownThread, InvalidInput: a window below 1.
-        """
-        window = context_turns if context_turns is not None else context_lines
-        if window is not None and (type(window) is not int or window < 1):
-            raise InvalidInput(f"context_turns is {window!r}; it is at least 1.", "Leave it out for all turns.")
-        debate = self._windowed(thread_id, (window or MAX_LIMIT) if include_transcript else 0)
-        return results.debate_result(debate, include_transcript=include_transcript, include_metadata=include_metadata)
-
     def close_debate(
         self,
         thread_id: str,
@@ -246,7 +229,7 @@ class Hall:
         """
         require_words(reason, "reason")
         while True:
-            debate = self._verified(thread_id)
+            debate = self.debate(thread_id)
             target = _turn_at(debate, turn_index)
             try:
                 sealed, after = self._committer.redact(debate, target, reason)
@@ -263,66 +246,6 @@ class Hall:
             "erased": "done" if self._store.erase_traces() else "pending",
             "head": after.head,
         }
-
-    # -------------------------------------------------------------------------------------------- reading and checking
-
-    def list_debates(self, status: str | None = None, text: str | None = None) -> list[results.Listing]:
-        """Returns every debate, the one that moved last first.
-
-        Args:
-            status: only those with this status.
-            text: only those whose thread id or topic holds this, in any case.
-        """
-        wanted = word(Status, status, "status") if status is not None else None
-        needle = (text or "").casefold()
-        return [
-            _listing(listed.standing, listed.topic or "[REDACTED]", listed.planned)
-            for listed in self._store.listed()
-            if wanted in (None, listed.standing.state.status)
-            and needle in f"{listed.standing.state.thread_id}\n{listed.topic or ''}".casefold()
-        ]
-
-    def verify_debate(self, thread_id: str, head: str | None = None) -> results.VerifyResult:
-        """Derives a ledger again from its first entry.
-
-        Args:
-            head: a head that was kept elsewhere; it must stand in the chain.
-
-        Raises:
-            LedgerBroken: names the first bad entry.
-            UnknownThread
-        """
-        debate = self._verified(thread_id)
-        return {
-            "thread_id": debate.state.thread_id,
-            "verified": True,
-            "entries": len(debate.lines),
-            "head": debate.head,
-            "newer": ledger.require_head(debate, head) if head is not None else None,
-        }
-
-    def export_debate(self, thread_id: str, format: str = "json") -> str:
-        """Returns a verified debate as JSON (all that is needed to verify it again) or as OCTAVE text.
-
-        Raises:
-            LedgerBroken, InvalidInput, UnknownThread
-        """
-        exporters = {"json": export_json, "octave": export_octave}
-        if format not in exporters:
-            raise InvalidInput(f"format is {format!r}; it is one of {', '.join(exporters)}.")
-        return exporters[format](self.debate(thread_id))
-
-    def debate(self, thread_id: str) -> Debate:
-        """Returns a whole debate, verified.
-
-        Raises:
-            LedgerBroken, UnknownThread
-        """
-        return self._verified(thread_id)
-
-    def plan(self, thread_id: str) -> str | None:
-        """Returns the plan that was pinned when a runner opened the thread, byte for byte; None for other threads."""
-        return self._store.thread(thread_id).plan
 
     # --------------------------------------------------------------------------------------------------- for the runner
 
@@ -469,29 +392,12 @@ class Hall:
             "starved_roles": list(state.starved_roles),
             "head": after.head,
         }
-        debate = self._verified(state.thread_id)
+        debate = self.debate(state.thread_id)
         if output_format in ("json", "both"):
             result["transcript"] = results.transcript(debate, include_metadata=False)
         if output_format in ("octave", "both"):
             result["octave"] = export_octave(debate)
         return result
-
-    def _verified(self, thread_id: str) -> Debate:
-        return ledger.verify(self._store.thread(thread_id))
-
-    def _windowed(self, thread_id: str, turns: int) -> Debate:
-        window = self._store.window(thread_id, turns)
-        lines = tuple(_read(window.standing.state.thread_id, line) for line in window.lines)
-        if not lines or lines[0].entry.seq != 0:
-            raise LedgerBroken(window.standing.state.thread_id, 0, "the opening is missing")
-        return Debate(window.standing.state, window.standing.head, lines)
-
-
-def _read(thread_id: str, stored: StoredLine) -> Line:
-    try:
-        return ledger.read(stored)
-    except HallError as error:
-        raise LedgerBroken(thread_id, stored.seq, error.message) from error
 
 
 def _turn_at(debate: Debate, turn_index: int) -> Line:
@@ -505,20 +411,3 @@ def _turn_at(debate: Debate, turn_index: int) -> Line:
     if line.text is None:
         raise AlreadyRedacted(f"Turn {turn_index} of {debate.state.thread_id} is redacted already: {line.words}")
     return line
-
-
-def _listing(standing: Standing, topic: str, planned: bool) -> results.Listing:
-    state = standing.state
-    return {
-        "thread_id": state.thread_id,
-        "topic": topic,
-        "mode": state.mode,
-        "status": state.status,
-        "turn_count": state.turn_count,
-        "max_turns": state.max_turns,
-        "round": state.round,
-        "opened_at": state.opened_at,
-        "updated_at": state.updated_at,
-        "planned": planned,
-        "head": standing.head,
-    }

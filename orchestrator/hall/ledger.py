@@ -111,7 +111,7 @@ def verify(thread: StoredThread) -> Debate:
     if problems:
         raise LedgerBroken(thread.thread_id, *min(problems))
     assert state is not None, "an empty ledger is a problem"
-    return Debate(state, lines[-1].hash, tuple(lines))
+    return Debate(state, lines[-1].hash, tuple(lines), thread.plan)
 
 
 def require_head(debate: Debate, head: str) -> int:

@@ -13,7 +13,10 @@ from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import Turn, plain
 from orchestrator.hall.inputs import thread_id_warnings
 from orchestrator.hall.ledger import Standing
+from orchestrator.hall.store import Listed
 from orchestrator.hall.terms import Role
+
+UNREADABLE = "unreadable"  # the status of a thread whose state is damaged
 
 
 class Summary(TypedDict):
@@ -245,3 +248,21 @@ def cognition_warnings(turn: Turn, text: str | None) -> tuple[str, ...]:
 
 def balance(state: State) -> dict[str, int]:
     return {role.value: state.spoken.of(role) for role in Role}
+
+
+def listing(listed: Listed) -> Listing:
+    """A thread in a list; one whose state cannot be read says so, and verify says why."""
+    state = listed.state
+    return {
+        "thread_id": listed.thread_id,
+        "topic": listed.topic if listed.topic is not None else "[REDACTED]",
+        "mode": state.mode if state else "",
+        "status": state.status if state else UNREADABLE,
+        "turn_count": state.turn_count if state else 0,
+        "max_turns": state.max_turns if state else 0,
+        "round": state.round if state else 0,
+        "opened_at": state.opened_at if state else "",
+        "updated_at": state.updated_at if state else "",
+        "planned": listed.planned,
+        "head": listed.head,
+    }

@@ -26,7 +26,7 @@ from orchestrator.errors import (
 )
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.cognition import findings
-from orchestrator.hall.debate import State
+from orchestrator.hall.debate import State, Tally
 from orchestrator.hall.entries import (
     Body,
     Closed,
@@ -148,20 +148,22 @@ def _has_the_word(state: State, body: Turn) -> None:
 
 def _barrier_is_down(state: State, body: FloorGiven | Turn) -> None:
     if state.barrier and body.role is Role.DOOR:
-        _require_both_sides(state, "Door cannot speak")
+        _require_both_sides(state.in_round, f"{state.thread_id}: Door cannot speak in round {max(state.round, 1)}")
 
 
 def _both_sides_were_heard(state: State, body: Closed) -> None:
-    if state.barrier and (state.round_is_open or not state.round):
-        _require_both_sides(state, "it cannot be closed")
+    """In the round that is still open; in a debate that has no turn left, anywhere in it."""
+    if not state.barrier or (state.round and not state.round_is_open):
+        return
+    heard = state.in_round if legal_roles(state) else state.spoken
+    _require_both_sides(heard, f"{state.thread_id} cannot be closed in round {max(state.round, 1)}")
 
 
-def _require_both_sides(state: State, what: str) -> None:
-    absent = [role for role in (Role.WIND, Role.WALL) if not state.in_round.of(role)]
+def _require_both_sides(heard: Tally, refused: str) -> None:
+    absent = [role for role in (Role.WIND, Role.WALL) if not heard.of(role)]
     if absent:
         raise BarrierUp(
-            f"{state.thread_id}: {what} before {' and '.join(absent)} "
-            f"{'has' if len(absent) == 1 else 'have'} spoken in round {max(state.round, 1)}.",
+            f"{refused} before {' and '.join(absent)} {'has' if len(absent) == 1 else 'have'} spoken.",
             f"Add a turn of {absent[0]} first; to stop a debate at once there is force_close_debate.",
         )
 

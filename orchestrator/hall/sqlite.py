@@ -3,39 +3,28 @@
 Texts stand in a table that only grows, apart from the entries. So the B-tree moves texts but once, when the table
 outgrows its first page, and secure_delete zeroes the page they leave. A redaction overwrites a text where it stands,
 with zeros of the same length; what is left is the copy in the write-ahead log, which a TRUNCATE checkpoint removes.
-
-Nothing here or elsewhere in the program may open the store's file but SQLite: whoever closes a descriptor of that file
-drops the locks of every connection of the same process (POSIX advisory locks), and commits are lost.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from queue import Empty, LifoQueue
 
 from orchestrator.errors import (
-    DebateError,
     HallError,
     LedgerBroken,
     StaleHead,
-    StoreTooNew,
-    StoreUnavailable,
     ThreadExists,
     UnknownThread,
 )
 from orchestrator.hall.debate import State
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
+from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS, SQLiteFile
 from orchestrator.hall.store import Erasure, Listed, Window
 
 FILE = "hall.sqlite3"
 VERSION = 1
-BUSY_TIMEOUT_MS = 30_000
 CHECKPOINT_TIMEOUT_MS = 2_000
 
 _SCHEMA = """
@@ -77,7 +66,7 @@ WHERE e.no = ?
 """
 
 
-class SQLiteStore:
+class SQLiteStore(SQLiteFile):
     """A `Store` in one file of a folder.
 
     Args:
@@ -89,10 +78,7 @@ class SQLiteStore:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
-        self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
-        with self._explained(), _alone_in(folder):
-            self._prepare()
+        super().__init__(folder / FILE, _SCHEMA, VERSION)
         if self._has_pending_erasures():
             self.erase_traces()
 
@@ -160,8 +146,10 @@ class SQLiteStore:
                 " FROM threads JOIN entries ON entries.no = threads.no AND seq = 0 JOIN texts ON id = text_id"
                 " LEFT JOIN plans ON plans.no = threads.no"
             ).fetchall()
-        threads = [Listed(_standing(*row[:3]), row[3], bool(row[4])) for row in rows]
-        return sorted(threads, key=lambda listed: listed.standing.state.updated_at, reverse=True)
+        threads = [
+            Listed(name, head, _readable(state), topic, bool(planned)) for name, head, state, topic, planned in rows
+        ]
+        return sorted(threads, key=lambda listed: listed.state.updated_at if listed.state else "", reverse=True)
 
     def erase_traces(self) -> bool:
         with self._connection() as db:
@@ -177,116 +165,9 @@ class SQLiteStore:
                 db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         return done
 
-    def close(self) -> None:
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except Empty:
-                return
-
-    def _prepare(self) -> None:
-        if not self._path.exists():
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        elif self._path.stat().st_mode & 0o077:
-            self._path.chmod(0o600)
-        with self._connection() as db:
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-            if version > VERSION:
-                raise StoreTooNew(
-                    f"{self._path} was written by a newer version (format {version}; this one knows {VERSION}).",
-                    "Upgrade with `pip install -U run-debate`.",
-                )
-            if version == 0:
-                db.execute("PRAGMA journal_mode = WAL")
-                db.execute("BEGIN IMMEDIATE")
-                for statement in _SCHEMA.split(";\n"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {VERSION}")
-                db.execute("COMMIT")
-
     def _has_pending_erasures(self) -> bool:
         with self._connection() as db:
             return db.execute("SELECT 1 FROM pending_erasure").fetchone() is not None
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        db.text_factory = partial(str, encoding="utf-8", errors="replace")  # damaged bytes are verify's to find
-        try:
-            for pragma in (
-                f"busy_timeout = {BUSY_TIMEOUT_MS}",
-                "synchronous = FULL",
-                "secure_delete = ON",
-                "temp_store = MEMORY",
-                "foreign_keys = ON",
-            ):
-                db.execute(f"PRAGMA {pragma}")
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Lends a connection, idle or new, so that a writer who waits for the file keeps no reader waiting."""
-        with self._explained():
-            try:
-                db = self._idle.get_nowait()
-            except Empty:
-                db = self._connect()
-            try:
-                yield db
-            finally:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                self._idle.put(db)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._connection() as db:
-            db.execute("BEGIN IMMEDIATE")
-            yield db
-            db.execute("COMMIT")
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Several reads at one moment."""
-        with self._connection() as db:
-            db.execute("BEGIN")
-            yield db
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Says in plain words what SQLite or the file system said."""
-        try:
-            yield
-        except DebateError:
-            raise
-        except (
-            sqlite3.Error,
-            OSError,
-            UnicodeError,
-        ) as error:  # UnicodeError: a message of SQLite's that quotes damage
-            raise StoreUnavailable(f"The store {self._path} cannot be used: {error}.", _cure(error)) from error
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Opens stores one at a time: SQLite does not wait when two connections switch a new file to WAL at once."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _cure(error: Exception) -> str:
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith("SQLITE_BUSY"):
-        return f"Another process kept it locked for {BUSY_TIMEOUT_MS // 1000} s; see what writes there and try again."
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, UnicodeError):
-        return "The file is damaged or not a store: move it away, or restore it from a backup."
-    return "See that the disk has room and that you may write the folder, or set DEBATE_HALL_STATE_DIR to another one."
 
 
 def _insert(db: sqlite3.Connection, no: int, sealed: Sealed) -> None:
@@ -329,7 +210,14 @@ def _row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, str]:
 
 
 def _standing(thread_id: str, head: str, state: str) -> Standing:
+    decoded = _readable(state)
+    if decoded is None:
+        raise LedgerBroken(thread_id, None, "the state beside the head cannot be read")
+    return Standing(head, decoded)
+
+
+def _readable(state: str) -> State | None:
     try:
-        return Standing(head, State.decode(state))
-    except (ValueError, RecursionError, HallError) as error:
-        raise LedgerBroken(thread_id, None, "the state beside the head cannot be read") from error
+        return State.decode(state)
+    except (ValueError, RecursionError, HallError):
+        return None

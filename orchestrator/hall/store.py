@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from orchestrator.errors import StoreUnavailable
 from orchestrator.hall import folder
+from orchestrator.hall.debate import State
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 
 
@@ -26,7 +27,9 @@ class Erasure(NamedTuple):
 class Listed(NamedTuple):
     """A thread as a list shows it."""
 
-    standing: Standing
+    thread_id: str
+    head: str
+    state: State | None  # None when it cannot be read: one damaged thread hides no other
     topic: str | None  # None when it was redacted
     planned: bool  # a runner opened it
 

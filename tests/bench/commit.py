@@ -9,7 +9,6 @@ from statistics import median
 from time import perf_counter
 
 from bench.row import Row
-
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
 

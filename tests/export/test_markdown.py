@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import THREAD, evidence_of, hall_at, plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from building import THREAD, evidence_of, hall_at, plan_of
 from orchestrator.export.markdown import REHEARSAL_MARK, quote, render_adr
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from halls import OTHER, PLAN, SEAT, THREAD, dump, every_kind, hall_in, speak
+from halls import OTHER, PLAN, SEAT, THREAD, database, dump, every_kind, hall_in, speak
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -162,7 +163,7 @@ def test_thread_ids_that_are_safe_file_names_are_accepted(hall: Hall, thread_id:
 def test_other_thread_ids_are_refused_and_unknown(hall: Hall, thread_id: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be a thread id"):
         hall.init_debate(thread_id, "Which?")
-    for operation in (hall.get_debate, hall.verify_debate, hall.export_debate, hall.plan):
+    for operation in (hall.get_debate, hall.verify_debate, hall.export_debate, hall.debate):
         with pytest.raises(UnknownThread):
             operation(thread_id)
     assert hall.list_debates() == []
@@ -264,8 +265,8 @@ def test_results_have_the_keys_that_clients_read(hall: Hall) -> None:
         "cognition_warnings": [],
     }
     assert hall.get_debate(OTHER)["reason"] == "The question went away."
-    assert hall.plan(THREAD) == PLAN
-    assert hall.plan(OTHER) is None
+    assert hall.debate(THREAD).plan == PLAN
+    assert hall.debate(OTHER).plan is None
 
 
 def test_an_export_can_be_verified_by_whoever_has_only_the_export(hall: Hall) -> None:
@@ -370,3 +371,18 @@ def test_a_head_from_an_export_stands_in_the_chain_for_good(opened: Hall) -> Non
     assert opened.verify_debate(THREAD, kept)["newer"] == 4
     with pytest.raises(LedgerBroken):
         opened.verify_debate(THREAD, "sha256:" + "0" * 64)
+
+
+def test_a_thread_whose_state_is_damaged_hides_no_other_from_the_list(hall: Hall, folder: Path) -> None:
+    hall.init_debate(THREAD, "Which?")
+    hall.init_debate(OTHER, "Which other?")
+    with closing(database(folder)) as db:
+        db.execute("UPDATE threads SET state = 'no state' WHERE thread_id = ?", (OTHER,))
+    assert [(listed["thread_id"], listed["status"]) for listed in hall.list_debates()] == [
+        (THREAD, "active"),
+        (OTHER, "unreadable"),
+    ]
+    assert [listed["thread_id"] for listed in hall.list_debates(text="other?")] == [OTHER]
+    with pytest.raises(LedgerBroken):
+        hall.verify_debate(OTHER)
+    assert hall.verify_debate(THREAD)["verified"]

@@ -204,3 +204,14 @@ def test_a_redacted_debate_goes_on_and_shows_who_spoke(hall: Hall) -> None:
     assert "a name" not in hall.export_debate(THREAD) + hall.export_debate(THREAD, "octave")
     assert "a name" not in hall.close_debate(THREAD, "So be it.", "both")["octave"]
     hall.verify_debate(THREAD)
+
+
+def test_a_synthesis_that_is_a_part_of_the_turn_is_redacted_with_it(hall: Hall, folder: Path) -> None:
+    hall.init_debate(THREAD, "Which?")
+    for role in ("Wind", "Wall"):
+        hall.add_turn(THREAD, role, "words")
+    hall.add_turn(THREAD, "Door", f"## SYNTHESIS\n{secret('door', 500)}\n## STEPS\n1. Go.")
+    hall.close_debate(THREAD, secret("door", 500))
+    assert hall.tombstone_turn(THREAD, 2, "It named a customer.")["also_redacted"] == [4]
+    assert residue(folder, secret("door", 500)) == []
+    hall.verify_debate(THREAD)

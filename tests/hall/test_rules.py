@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from halls import SEAT, THREAD, dump, hall_in
 
-from orchestrator.errors import HallError, InvalidInput
+from orchestrator.errors import BarrierUp, HallError, InvalidInput
 from orchestrator.hall import rules
 from orchestrator.hall.entries import BODIES, SeatRecord
 from orchestrator.hall.hall import Hall
@@ -346,3 +346,19 @@ def test_refinements_answer_entries_that_are_there(opened: Hall) -> None:
     with pytest.raises(InvalidInput, match="number 2"):
         rules.check(opened.debate(THREAD).state, BODIES["refined"](digest="d", number=1))
     opened.verify_debate(THREAD)
+
+
+def test_a_debate_whose_last_round_has_no_room_for_wall_can_still_be_closed(hall: Hall) -> None:
+    hall.init_debate(THREAD, "Which?", max_turns=4)
+    for role in (*Role, Role.WIND):
+        turn = hall.add_turn(THREAD, role, "words")
+    assert turn["legal_roles"] == []
+    assert hall.close_debate(THREAD, "So be it.")["status"] == "synthesis"
+
+
+def test_a_debate_in_which_wall_never_spoke_cannot_be_closed_though_no_turn_is_left(hall: Hall) -> None:
+    hall.init_debate(THREAD, "Which?", max_turns=1)
+    hall.add_turn(THREAD, "Wind", "words")
+    with pytest.raises(BarrierUp, match="before Wall has spoken"):
+        hall.close_debate(THREAD, "So be it.")
+    assert hall.force_close_debate(THREAD, "It was too short.")["status"] == "force_closed"

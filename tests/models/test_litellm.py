@@ -16,6 +16,7 @@ import anyio
 import httpx
 import pytest
 import respx
+
 from endpoint import (
     Answer,
     ModelServer,
@@ -34,7 +35,6 @@ from endpoint import (
     web_page,
     wrong_key,
 )
-
 from orchestrator.errors import (
     AuthenticationFailed,
     BadRequest,

@@ -1,0 +1,110 @@
+"""What the hall tells: debates whole or in a window, lists, checks, exports. Nothing here writes."""
+
+from __future__ import annotations
+
+from orchestrator.errors import HallError, InvalidInput, LedgerBroken
+from orchestrator.hall import ledger, results
+from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.export import export_json, export_octave
+from orchestrator.hall.inputs import MAX_LIMIT, word
+from orchestrator.hall.ledger import StoredLine
+from orchestrator.hall.store import Store
+from orchestrator.hall.terms import Status
+
+
+class Reader:
+    """The reading half of a hall.
+
+    Args:
+        store: where the ledgers are.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get_debate(
+        self,
+        thread_id: str,
+        include_transcript: bool = True,
+        context_turns: int | None = None,
+        context_lines: int | None = None,
+        include_metadata: bool = False,
+    ) -> results.DebateResult:
+        """Returns a debate, with all turns or the newest `context_turns` (`context_lines` is the same).
+
+        Raises:
+            UnknownThread, InvalidInput: a window below 1.
+        """
+        window = context_turns if context_turns is not None else context_lines
+        if window is not None and (type(window) is not int or window < 1):
+            raise InvalidInput(f"context_turns is {window!r}; it is at least 1.", "Leave it out for all turns.")
+        debate = self._windowed(thread_id, (window or MAX_LIMIT) if include_transcript else 0)
+        return results.debate_result(debate, include_transcript=include_transcript, include_metadata=include_metadata)
+
+    def list_debates(self, status: str | None = None, text: str | None = None) -> list[results.Listing]:
+        """Returns every debate, the one that moved last first.
+
+        Args:
+            status: only those with this status.
+            text: only those whose thread id or topic holds this, in any case.
+        """
+        wanted = word(Status, status, "status") if status is not None else None
+        needle = (text or "").casefold()
+        return [
+            results.listing(listed)
+            for listed in self._store.listed()
+            if wanted in (None, listed.state.status if listed.state else None)
+            and needle in f"{listed.thread_id}\n{listed.topic or ''}".casefold()
+        ]
+
+    def verify_debate(self, thread_id: str, head: str | None = None) -> results.VerifyResult:
+        """Derives a ledger again from its first entry.
+
+        Args:
+            head: a head that was kept elsewhere; it must stand in the chain.
+
+        Raises:
+            LedgerBroken: names the first bad entry.
+            UnknownThread
+        """
+        debate = self.debate(thread_id)
+        return {
+            "thread_id": debate.state.thread_id,
+            "verified": True,
+            "entries": len(debate.lines),
+            "head": debate.head,
+            "newer": ledger.require_head(debate, head) if head is not None else None,
+        }
+
+    def export_debate(self, thread_id: str, format: str = "json") -> str:
+        """Returns a verified debate as JSON (all that is needed to verify it again) or as OCTAVE text.
+
+        Raises:
+            LedgerBroken, InvalidInput, UnknownThread
+        """
+        exporters = {"json": export_json, "octave": export_octave}
+        if format not in exporters:
+            raise InvalidInput(f"format is {format!r}; it is one of {', '.join(exporters)}.")
+        return exporters[format](self.debate(thread_id))
+
+    def debate(self, thread_id: str) -> Debate:
+        """Returns a whole debate, verified.
+
+        Raises:
+            LedgerBroken, UnknownThread
+        """
+        return ledger.verify(self._store.thread(thread_id))
+
+    def _windowed(self, thread_id: str, turns: int) -> Debate:
+        window = self._store.window(thread_id, turns)
+        lines = tuple(_read(window.standing.state.thread_id, line) for line in window.lines)
+        if not lines or lines[0].entry.seq != 0:
+            raise LedgerBroken(window.standing.state.thread_id, 0, "the opening is missing")
+        return Debate(window.standing.state, window.standing.head, lines)
+
+
+def _read(thread_id: str, stored: StoredLine) -> Line:
+    try:
+        return ledger.read(stored)
+    except HallError as error:
+        raise LedgerBroken(thread_id, stored.seq, error.message) from error

@@ -1,0 +1,143 @@
+"""One SQLite file that threads and processes share: opened safely, connections lent, errors in plain words.
+
+Nothing in the program may open such a file but SQLite: whoever closes a descriptor of it drops the locks of every
+connection of the same process (POSIX advisory locks), and commits are lost.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from queue import Empty, LifoQueue
+
+from orchestrator.errors import DebateError, StoreTooNew, StoreUnavailable
+
+BUSY_TIMEOUT_MS = 30_000
+
+
+class SQLiteFile:
+    """A database in WAL mode, every commit on disk before it is acknowledged.
+
+    Args:
+        path: in an existing folder that is safe (`folder.prepare`).
+        schema: the statements that make a new file, each ended by `;` and a line end.
+        version: the format these statements make; kept as `user_version`.
+
+    Raises:
+        StoreUnavailable: the file cannot be opened or made.
+        StoreTooNew: a newer version of this program wrote it.
+    """
+
+    def __init__(self, path: Path, schema: str, version: int) -> None:
+        self._path, self._schema, self._version = path, schema, version
+        self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
+        with self._explained(), _alone_in(path.parent):
+            self._prepare()
+
+    def close(self) -> None:
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                return
+
+    def _prepare(self) -> None:
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        elif self._path.stat().st_mode & 0o077:
+            self._path.chmod(0o600)
+        with self._connection() as db:
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if version > self._version:
+                raise StoreTooNew(
+                    f"{self._path} was written by a newer version (format {version}; this one knows {self._version}).",
+                    "Upgrade with `pip install -U run-debate`.",
+                )
+            if version == 0:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("BEGIN IMMEDIATE")
+                for statement in self._schema.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {self._version}")
+                db.execute("COMMIT")
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        db.text_factory = partial(str, encoding="utf-8", errors="replace")  # damaged bytes are verify's to find
+        try:
+            for pragma in (
+                f"busy_timeout = {BUSY_TIMEOUT_MS}",
+                "synchronous = FULL",
+                "secure_delete = ON",
+                "temp_store = MEMORY",
+                "foreign_keys = ON",
+            ):
+                db.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Lends a connection, idle or new, so that a writer who waits for the file keeps no reader waiting."""
+        with self._explained():
+            try:
+                db = self._idle.get_nowait()
+            except Empty:
+                db = self._connect()
+            try:
+                yield db
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                self._idle.put(db)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._connection() as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads at one moment."""
+        with self._connection() as db:
+            db.execute("BEGIN")
+            yield db
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Says in plain words what SQLite or the file system said."""
+        try:
+            yield
+        except DebateError:
+            raise
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: SQLite quotes damaged bytes
+            raise StoreUnavailable(f"The store {self._path} cannot be used: {error}.", _cure(error)) from error
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Opens stores one at a time: SQLite does not wait when two connections switch a new file to WAL at once."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _cure(error: Exception) -> str:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_BUSY"):
+        return f"Another process kept it locked for {BUSY_TIMEOUT_MS // 1000} s; see what writes there and try again."
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, UnicodeError):
+        return "The file is damaged or not a store: move it away, or restore it from a backup."
+    return "See that the disk has room and that you may write the folder, or set DEBATE_HALL_STATE_DIR to another one."
