@@ -21,13 +21,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from building import LETTERS, THREAD, hall_at, hold, plan_of, turns_of, voices
+from hall.halls import HastyStore
 from orchestrator import runner
 from orchestrator.drafting import Draft
 from orchestrator.errors import HallError, RunPaused
 from orchestrator.events import Event, HeadMoved, Paused, RoundStarted, TurnCommitted
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Extended, Note, Tombstoned, Turn
+from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.results import PickResult
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Request
 from orchestrator.plan import Plan
@@ -80,11 +83,30 @@ class Writer:
 Act = Callable[[Writer], None]
 
 
+class Watched(Hall):
+    """Tells when the runner has read the debate and when it has given the floor: others may write right then."""
+
+    def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
+        super().__init__(HastyStore(prepare(folder)))
+        self._tell = tell
+
+    def debate(self, thread_id: str) -> Debate:
+        debate = super().debate(thread_id)
+        self._tell("looked")
+        return debate
+
+    def pick_next_speaker(self, thread_id: str, role: str, expected_head: str | None = None) -> PickResult:
+        picked = super().pick_next_speaker(thread_id, role, expected_head)
+        self._tell(f"picked {role}")
+        return picked
+
+
 class Table:
     """A run and its other writer, who acts once at each moment that is named.
 
-    Moments: `round 1`; `asks R1 Wall apply`, before the first such request is answered; `committed R1.Wind.1`. Each is
-    also numbered from 0 (`#0`, `#1`, …) in the order in which they come.
+    Moments: `round 1`; `asks R1 Wall apply`, before the first such request is answered; `committed R1.Wind.1`;
+    `looked`, when the debate was read; `picked Wind`, before that turn. Each is also numbered from 0 (`#0`, `#1`, …) in
+    the order in which they come.
     """
 
     def __init__(self, folder: Path, plan: Plan, acts: Mapping[str, Act]) -> None:
@@ -94,7 +116,7 @@ class Table:
         self._numbers = count()
 
     async def hold(self) -> Run:
-        with hall_at(self.folder) as hall, hall_at(self.folder) as other:
+        with Watched(self.folder, self._at) as hall, hall_at(self.folder) as other:
             self.writer = Writer(other, self.plan.mode)
             with anyio.fail_after(20):
                 return await hold(hall, self.plan, self.model, self._told)
@@ -132,7 +154,7 @@ def signed(debate: Debate) -> str:
     return " · ".join(rounds.values())
 
 
-# -------------------------------------------------------------------------------------------------------------- the laws
+# ------------------------------------------------------------------------------------------------------------- the laws
 
 
 def require_laws(table: Table, run_unused: tuple[Draft, ...]) -> None:
@@ -208,17 +230,13 @@ def seated(debate: Debate) -> list[tuple[Line, Turn]]:
     return [(line, turn) for line, turn in zip(debate.turns, turns_of(debate), strict=True) if turn.seat]
 
 
-def is_door_of(turn: Turn, number: int) -> bool:
-    return (turn.role, turn.round) == (Role.DOOR, number)
-
-
 def require_nobody_speaks_too_often(plan: Plan, debate: Debate) -> None:
     """A turn of somebody else takes the place of at most one of the runner's, of its role and round."""
     foreign = Counter((turn.round, turn.role) for turn in turns_of(debate) if not turn.seat)
     own = Counter((turn.round, turn.role) for turn in turns_of(debate) if turn.seat)
     for planned in plan.rounds:
-        doors = Counter(turn.seat is not None for turn in turns_of(debate) if is_door_of(turn, planned.number))
-        came_to_its_doors = doors[True] > 0 and not doors[False]  # a foreign Door ends the round for Wind and Wall
+        door = (planned.number, Role.DOOR)
+        came_to_its_doors = own[door] > 0 and not foreign[door]  # a foreign Door ends the round for Wind and Wall
         for role in Role:
             key, places = (planned.number, role), len(planned.of(role))
             assert own[key] <= places
@@ -331,7 +349,7 @@ async def test_a_seat_whose_place_was_taken_hands_back_its_checklist(tmp_path: P
     assert run.spent.output > sum(turn.token_output or 0 for turn in turns_of(table.debate()))
 
 
-# --------------------------------------------------------------------------------------------- after the last Door spoke
+# -------------------------------------------------------------------------------------------- after the last Door spoke
 
 
 @pytest.mark.parametrize(
@@ -356,6 +374,41 @@ async def test_a_turn_after_the_last_door_is_answered_before_the_close(
     assert debate.state.status is Status.SYNTHESIS
     assert debate.synthesis is not None
     assert debate.synthesis.text == debate.turns[-1].text
+
+
+# ------------------------------------------------------------------------------------ between two steps of the runner
+
+
+@pytest.mark.parametrize(
+    ("moment", "act", "expected"),
+    [
+        pytest.param("picked Wind", lambda writer: writer.say(Role.WIND), "wLLLD · WLLD", id="Wind after its pick"),
+        pytest.param("picked Wind", lambda writer: writer.say(Role.WALL), "lWLLD · WLLD", id="Wall after Wind's pick"),
+        pytest.param("picked Wind", lambda writer: writer.pick(Role.WALL), "WLLLD · WLLD", id="another pick"),
+        pytest.param("picked Door", lambda writer: writer.say(Role.WIND), "WLLLwD · WLLD", id="Wind after Door's pick"),
+        pytest.param("picked Door", lambda writer: writer.say(Role.DOOR), "WLLLd · WLLD", id="Door after its pick"),
+    ],
+)
+async def test_a_floor_that_was_given_binds_nobody_else(tmp_path: Path, moment: str, act: Act, expected: str) -> None:
+    table = Table(tmp_path / "state", plan_of("fortress"), {moment: act})
+    run = await table.hold()
+    require_laws(table, run.unused)
+    assert signed(table.debate()) == expected
+
+
+async def test_a_turn_between_the_last_look_and_the_close_is_answered(tmp_path: Path) -> None:
+    """The runner looks once more after its last commit, and closes behind the head that it saw."""
+    table = Table(tmp_path / "state", plan_of("speed"), {})
+
+    def at_the_next_look(act: Act) -> Act:
+        return lambda writer: table.acts.update(looked=act)
+
+    speak = partial(Writer.say_beyond_the_plan, role=Role.WIND)
+    table.acts["committed R1.Door.1"] = at_the_next_look(at_the_next_look(speak))
+    run = await table.hold()
+    require_laws(table, run.unused)
+    assert signed(table.debate()) == "WLD · wLD"
+    assert run.debate.state.status is Status.SYNTHESIS
 
 
 # ------------------------------------------------------------------------------------------------ what is no new turn
@@ -525,28 +578,34 @@ PLANS = st.sampled_from(
 )
 
 
-@given(make=PLANS, acts=st.dictionaries(st.integers(0, 24).map("#{}".format), ACTS.map(tried), max_size=5))
+@given(make=PLANS, acts=st.dictionaries(st.integers(0, 60).map("#{}".format), ACTS.map(tried), max_size=5))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_laws_hold_whenever_somebody_else_writes(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
     with a_folder() as folder:
-        table = Table(folder, make(), acts)
+        table, paused = Table(folder, make(), acts), False
         try:
             unused: tuple[Any, ...] = anyio.run(table.hold).unused
-        except RunPaused as paused:
-            unused = paused.drafts
+        except RunPaused as error:
+            paused, unused = True, error.drafts
         debate = table.debate()
-        last_word_was_redacted = debate.turns[-1].text is None  # the one reason to pause here
-        assert debate.state.status is (Status.ACTIVE if last_word_was_redacted else Status.SYNTHESIS)
+        assert debate.state.status is (Status.ACTIVE if paused else Status.SYNTHESIS)
+        assert not paused or debate.turns[-1].text is None  # the one reason: Door's last word was redacted
         require_laws(table, unused)
 
 
-@given(make=PLANS, at=st.integers(0, 24), turn=st.sampled_from(TURNS), end=st.sampled_from([Writer.force_close]))
+@given(make=PLANS, at=st.integers(0, 60), turn=st.sampled_from(TURNS))
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_the_kill_switch_ends_a_run_at_any_moment(make: Callable[[], Plan], at: int, turn: Act, end: Act) -> None:
+def test_the_kill_switch_ends_a_run_at_any_moment(make: Callable[[], Plan], at: int, turn: Act) -> None:
+    killed_after: list[int] = []
+
+    def kill(writer: Writer) -> None:
+        writer.force_close()
+        killed_after.append(len(table.model.requests))
+
     with a_folder() as folder:
-        table = Table(folder, make(), {f"#{at}": two(tried(turn), tried(end))})
+        table = Table(folder, make(), {f"#{at}": two(tried(turn), tried(kill))})
         run = anyio.run(table.hold)
-        fired = not table.acts
-        assert run.debate.state.status is (Status.FORCE_CLOSED if fired else Status.SYNTHESIS)
+        assert run.debate.state.status is (Status.FORCE_CLOSED if killed_after else Status.SYNTHESIS)
         require_laws(table, run.unused)
-        assert [type(line.entry.body) for line in run.debate.lines].count(Turn) == len(run.debate.turns)
+        in_flight = len(table.model.requests) - killed_after[0] if killed_after else 0
+        assert in_flight <= max(len(planned.seats) for planned in table.plan.rounds)

@@ -201,7 +201,7 @@ async def test_what_is_no_model_error_is_a_bug_and_comes_out() -> None:
     assert raised.group_contains(KeyError)
 
 
-# ---------------------------------------------------------------------------------------------------------- second tries
+# --------------------------------------------------------------------------------------------------------- second tries
 
 
 def without(word: str, text: str) -> str | None:

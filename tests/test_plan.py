@@ -171,7 +171,7 @@ def test_a_plan_is_a_rehearsal_when_a_seat_rehearses() -> None:
 def test_an_agent_in_a_seat_of_another_role_is_refused_with_the_place() -> None:
     seats = Seats(wind=(Seat(agent="wall-agent"),), wall=(Seat(agent="wall-agent"),), door=(Seat(agent="door-agent"),))
     recipe = load_recipe("speed", [BUNDLED / "recipes"]).model_copy(update={"tier": None, "seats": seats})
-    with pytest.raises(ConfigurationError, match="seats.wind: The agent wall-agent speaks as Wall") as refused:
+    with pytest.raises(ConfigurationError, match=r"seats\.wind: The agent wall-agent speaks as Wall") as refused:
         plan_of(recipe)
     assert "Seat it under wall" in refused.value.cure
     assert refused.value.source.endswith("speed.yaml")

@@ -319,7 +319,7 @@ async def test_one_call_without_a_price_makes_the_cost_of_its_turn_and_of_the_ru
     assert run.spent.cost_usd is None
 
 
-# -------------------------------------------------------------------------------------------------------------- Socratic
+# ------------------------------------------------------------------------------------------------------------- Socratic
 
 
 async def test_a_socratic_debate_only_asks_in_round_1_and_rests_on_the_settled_terms_after_it(hall: Hall) -> None:
@@ -335,7 +335,7 @@ async def test_a_socratic_debate_only_asks_in_round_1_and_rests_on_the_settled_t
     assert [warning for warning in run.warnings if warning.startswith("T4 ")]
 
 
-# -------------------------------------------------------------------------------------------- what cannot be gone on with
+# ------------------------------------------------------------------------------------------ what cannot be gone on with
 
 
 def failing(role: Role, error: Exception, *, lens: str | None = None, step: str = "turn") -> Scripted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,7 @@ def outermost(document: str) -> list[Token]:
 def headings(document: str) -> list[str]:
     """The headings that stand outside every quote, list and table."""
     tokens = MARKDOWN.parse(body_of(document))
-    inside = zip(tokens, tokens[1:], strict=False)
-    return [after.content for token, after in inside if token.type == "heading_open" and token.level == 0]
+    return [after.content for token, after in pairwise(tokens) if token.type == "heading_open" and token.level == 0]
 
 
 def require_only_ours(document: str) -> None:
