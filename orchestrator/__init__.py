@@ -12,6 +12,7 @@ The parts, in the order in which they are best read:
     record.py         the decision record, read off the ledger
     prompt.py         a snapshot and a seat become messages
     drafting.py       seats become drafts or failures, in seat order
+    agenda.py  commits.py            what is left to do; drafts become turns, one by one
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
     export/           a debate and its record as text
     wanted.py  run_folder.py  result.py   what was asked for; what a run leaves behind

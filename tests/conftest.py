@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from endpoint import ModelServer
 
 
-settings.register_profile("run-debate", deadline=None)  # how long an example takes says nothing on a shared machine
+# How long an example takes says nothing on a shared machine; how many are tried, `HYPOTHESIS_EXAMPLES` may say.
+settings.register_profile("run-debate", deadline=None, max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "40")))
 settings.load_profile("run-debate")
 
 
@@ -51,6 +53,13 @@ def _connect_ex(self: socket.socket, address: Any) -> int:
 
 
 _getaddrinfo, _socket_connect, _socket_connect_ex = socket.getaddrinfo, socket.socket.connect, socket.socket.connect_ex
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever asks a provider runs in one process, so that litellm, which takes seconds to import, is imported once."""
+    for item in items:
+        if "model_server" in getattr(item, "fixturenames", ()) or item.path.name == "test_litellm.py":
+            item.add_marker(pytest.mark.xdist_group("litellm"))
 
 
 @pytest.fixture(scope="session", autouse=True)

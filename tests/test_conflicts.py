@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from building import LETTERS, THREAD, hall_at, hold, plan_of, turns_of, voices
 from hall.halls import HastyStore
-from orchestrator import runner
+from orchestrator import commits
+from orchestrator.commits import MOST_CONFLICTS
 from orchestrator.drafting import Draft
 from orchestrator.errors import HallError, RunPaused
 from orchestrator.events import Event, HeadMoved, Paused, RoundStarted, TurnCommitted
@@ -34,7 +35,7 @@ from orchestrator.hall.results import PickResult
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Request
 from orchestrator.plan import Plan
-from orchestrator.runner import MOST_CONFLICTS, Run
+from orchestrator.runner import Run
 
 pytestmark = pytest.mark.anyio
 
@@ -510,7 +511,7 @@ async def test_a_writer_who_never_rests_pauses_the_run(tmp_path: Path) -> None:
 async def test_a_writer_who_opens_a_round_after_every_door_pauses_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "MOST_CONFLICTS", 3)
+    monkeypatch.setattr(commits, "MOST_CONFLICTS", 3)
     table = Table(tmp_path / "state", plan_of("fortress"), {})
     tell = table._told
 

@@ -10,12 +10,14 @@ import importlib
 import os
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
-from orchestrator.errors import AuthenticationFailed, ContentRefused, CutOff, EmptyReply, GarbledReply
+from orchestrator.errors import AuthenticationFailed, ContentRefused, CutOff, EmptyReply, GarbledReply, InvalidInput
+from orchestrator.hall.inputs import require_name
 from orchestrator.models import prices
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.failures import failure, model_error
@@ -112,7 +114,7 @@ def _reply(request: Request, response: Any) -> Reply:
         finish = choice.finish_reason if choice else None
         text = (choice.message.content if choice else None) or ""
         usage = _usage(request, response)
-        model = response.model or request.model
+        model = _one_line_name(response.model) or request.model
     except (AttributeError, TypeError, ValueError) as error:
         raise failure(GarbledReply, f"an answer that cannot be read: {error}", model=request.model) from error
     if finish == "content_filter" or getattr(choice and choice.message, "refusal", None):
@@ -122,6 +124,13 @@ def _reply(request: Request, response: Any) -> Reply:
     if not text.strip():
         raise failure(EmptyReply, "an empty answer", model=request.model)
     return Reply(text=text, model=model, usage=usage)
+
+
+def _one_line_name(name: Any) -> str | None:
+    """The model's name as its provider gives it, unless no ledger would take that as a name."""
+    with suppress(InvalidInput):
+        return require_name(str(name or ""))
+    return None
 
 
 def _usage(request: Request, response: Any) -> Usage:

@@ -22,7 +22,10 @@ TIERED = Price(
 
 
 def test_reading_the_table_does_not_import_litellm() -> None:
-    code = "import sys; from orchestrator.models.prices import known_models; known_models(); sys.exit('litellm' in sys.modules)"
+    code = (
+        "import sys; from orchestrator.models.prices import known_models; known_models();"
+        " sys.exit('litellm' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

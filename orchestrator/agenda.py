@@ -1,0 +1,72 @@
+"""What is left to do and what may be built on, read off the ledger and never remembered.
+
+Pure functions of a plan and a debate: so a run sees the turns of other writers, and one that starts again later sees
+its own.
+"""
+
+from __future__ import annotations
+
+from orchestrator.errors import RunPaused
+from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import Note, Tombstoned, Turn
+from orchestrator.hall.terms import Role
+from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
+
+
+def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedSeat, ...]:
+    """The seats of a role that have still to speak in a round, as the ledger tells.
+
+    A turn of somebody else takes the place of the next seat. Once a later round has begun nobody of this one speaks any
+    more, and once Door has spoken no Wind and no Wall: their turn would open the next round.
+    """
+    spoken = [_turn_of(line) for line in debate.turns if _turn_of(line).round == planned.number]
+    over = debate.state.round > planned.number
+    closing = role is not Role.DOOR and any(turn.role is Role.DOOR for turn in spoken)
+    if over or closing:
+        return ()
+    turns = [turn for turn in spoken if turn.role is role]
+    done = {turn.seat.slot for turn in turns if turn.seat}
+    foreign = sum(turn.seat is None for turn in turns)
+    return tuple(seat for seat in planned.of(role) if seat.slot not in done)[foreign:]
+
+
+def answering_round(plan: Plan, debate: Debate) -> PlannedRound:
+    """One voice a role for a round that is not in the plan, from the seats of the last planned one."""
+    last, number = plan.rounds[-1], debate.state.round
+    wind, wall, door = (_seated_in(number, seat) for seat in (last.winds[0], last.walls[0], last.doors[-1]))
+    return PlannedRound(number=number, winds=(wind,), walls=(wall,), doors=(door,))
+
+
+def _seated_in(number: int, seat: PlannedSeat) -> PlannedSeat:
+    return seat.model_copy(update={"slot": slot_name(number, seat.role, 1)})
+
+
+def changes(debate: Debate) -> int:
+    """How often what a seat may see has changed: turns and notes that came, words that went."""
+    return len(debate.of(Turn, Note, Tombstoned))
+
+
+def words_of_wind(debate: Debate, number: int) -> list[str]:
+    """What Wind said in a round and a Wall can quote: a redacted turn has no words."""
+    turns = ((_turn_of(line), line.text) for line in debate.turns)
+    return [text for turn, text in turns if turn.role is Role.WIND and turn.round == number and text is not None]
+
+
+def last_word(debate: Debate) -> str:
+    """The newest turn of Door, with which a debate closes.
+
+    Raises:
+        RunPaused: it was redacted.
+    """
+    line = next(line for line in reversed(debate.turns) if _turn_of(line).role is Role.DOOR)
+    if line.text is None:
+        raise RunPaused(
+            f"Door's last turn in {debate.state.thread_id} was redacted, so there is no synthesis to close with.",
+            "Close it with a synthesis of your own (close_debate).",
+        )
+    return line.text
+
+
+def _turn_of(line: Line) -> Turn:
+    assert isinstance(line.entry.body, Turn)
+    return line.entry.body
