@@ -56,7 +56,7 @@ _getaddrinfo, _socket_connect, _socket_connect_ex = socket.getaddrinfo, socket.s
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks a provider runs in one process, so that litellm, which takes seconds to import, is imported once."""
+    """What asks a provider runs in one process, so that litellm, which takes seconds to import, is imported once."""
     for item in items:
         if "model_server" in getattr(item, "fixturenames", ()) or item.path.name == "test_litellm.py":
             item.add_marker(pytest.mark.xdist_group("litellm"))
