@@ -16,9 +16,12 @@ another process stops no other debate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+
+import anyio
 
 from orchestrator.agenda import answering_round, last_word, left_of, words_of_wind
 from orchestrator.commits import Commits, in_thread, pause
@@ -32,6 +35,7 @@ from orchestrator.models.base import Request, Step, Usage
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
 from orchestrator.prompt import QUOTED_WORDS, make_request
 from orchestrator.quotes import quotes_run
+from orchestrator.watch import Watch
 
 NO_CHECKLISTS: Mapping[str, Draft] = MappingProxyType({})
 
@@ -50,16 +54,38 @@ class Run:
     warnings: tuple[str, ...]
 
 
-async def run_debate(hall: Hall, plan: Plan, thread_id: str, topic: str, drafting: Drafting) -> Run:
+async def run_debate(
+    hall: Hall, plan: Plan, thread_id: str, topic: str, drafting: Drafting, watch: Watch | None = None
+) -> Run:
     """Opens a debate, holds it as planned and closes it.
+
+    Args:
+        watch: keeps what the run tells and hears what is asked of it; without one nobody can see or stop it.
 
     Raises:
         InvalidInput, ThreadExists: nothing was opened.
-        RunPaused: a seat failed for good, the store did, or another writer never rested; committed turns stand.
+        RunPaused: a seat failed for good, the store did, another writer never rested, or somebody asked the run to
+            stop; committed turns stand.
     """
-    await in_thread(
-        hall.open_run, thread_id, topic, plan.encode(), plan.mode, max_turns=plan.turns, max_rounds=len(plan.rounds)
-    )
+    await in_thread(open_debate, hall, plan, thread_id, topic)
+    return await hold_debate(hall, plan, thread_id, drafting, watch)
+
+
+def open_debate(hall: Hall, plan: Plan, thread_id: str, topic: str) -> None:
+    """Opens a debate with the plan's turns and rounds as its limits, and pins the plan.
+
+    Raises:
+        InvalidInput, ThreadExists: nothing was opened.
+    """
+    hall.open_run(thread_id, topic, plan.encode(), plan.mode, max_turns=plan.turns, max_rounds=len(plan.rounds))
+
+
+async def hold_debate(hall: Hall, plan: Plan, thread_id: str, drafting: Drafting, watch: Watch | None = None) -> Run:
+    """Holds an open debate, from where its ledger stands, and closes it.
+
+    Raises:
+        RunPaused: as `run_debate` says.
+    """
     runner = _Runner(hall, plan, thread_id, drafting, Commits(hall, plan, thread_id, drafting.emit))
     drafting.emit(
         RunStarted(
@@ -71,10 +97,18 @@ async def run_debate(hall: Hall, plan: Plan, thread_id: str, topic: str, draftin
         )
     )
     try:
-        return await runner.to_the_end()
+        with suppress(NotActive):  # it is closed, by this run or by somebody else: that is how it ended
+            await (watch.during(runner.to_the_end) if watch else runner.to_the_end())
+        return await runner.ended()
     except (RunPaused, StoreError) as error:
         drafting.emit(Paused(code=error.code, message=error.message))
         raise RunPaused(error.message, error.cure, drafts=tuple(runner.commits.unused)) from error
+    except anyio.get_cancelled_exc_class():
+        drafting.emit(Paused(code="interrupted", message="Interrupted."))
+        raise
+    finally:
+        if watch:
+            await watch.finish()
 
 
 @dataclass(slots=True)
@@ -86,15 +120,18 @@ class _Runner:
     commits: Commits
     spent: list[Usage] = field(default_factory=list)
 
-    async def to_the_end(self) -> Run:
-        """Every planned round, then those that somebody else opened, then the close."""
-        try:
-            for planned in self.plan.rounds:
-                self.commits.conflicts = 0
-                await self._round(planned)
-            await self._close()
-        except NotActive:
-            pass  # somebody else closed it: that is how it ended
+    async def to_the_end(self) -> None:
+        """Every planned round, then those that somebody else opened, then the close.
+
+        Raises:
+            NotActive: somebody else closed it.
+        """
+        for planned in self.plan.rounds:
+            self.commits.conflicts = 0
+            await self._round(planned)
+        await self._close()
+
+    async def ended(self) -> Run:
         debate = await in_thread(self.hall.debate, self.thread_id)
         self.drafting.emit(Closed(status=debate.state.status, head=debate.head))
         return Run(debate, total(self.spent), tuple(self.commits.unused), tuple(self.commits.warnings))

@@ -6,31 +6,30 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 
 import anyio
 
 from orchestrator import result, run_folder
+from orchestrator.background import hold
 from orchestrator.cli.ending import Exit, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.cli.progress import progress_lines
-from orchestrator.drafting import Drafting
+from orchestrator.commits import in_thread
 from orchestrator.errors import DebateError, LedgerBroken, RunPaused, ThreadExists, UnknownThread, UsageError
-from orchestrator.events import Stream
 from orchestrator.export.markdown import REHEARSAL_MARK
 from orchestrator.files import folder_to_fill
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
 from orchestrator.hall.terms import Status
-from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
 from orchestrator.record import DecisionRecord, make_record
-from orchestrator.runner import Run, run_debate
+from orchestrator.runner import Run, open_debate
 from orchestrator.thread_id import thread_id_for
 from orchestrator.wanted import Wanted, prepare
 
@@ -113,12 +112,11 @@ def _working_folder() -> Path:
 def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     """Holds the debate under the id that was asked for, else under the first free one of the topic's."""
     for thread_id in _candidates(call, topic, hall):
-        stream = Stream(thread_id, lambda: datetime.now(UTC), *([] if call.quiet else [progress_lines(tell)]))
         try:
             with folder_to_fill(call.out or _default_folder(thread_id)) as place.folder:
                 _tell(call, f"thread {thread_id}")
                 place.thread_id = thread_id
-                return anyio.run(_debate, hall, plan, thread_id, topic, stream)
+                return anyio.run(_debate, hall, plan, thread_id, topic, not call.quiet)
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:
@@ -126,9 +124,9 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     raise AssertionError("there is always another id")
 
 
-async def _debate(hall: Hall, plan: Plan, thread_id: str, topic: str, stream: Stream) -> Run:
-    async with aclosing(Switchboard()) as models:
-        return await run_debate(hall, plan, thread_id, topic, Drafting(models.of, stream))
+async def _debate(hall: Hall, plan: Plan, thread_id: str, topic: str, tells: bool) -> Run:
+    await in_thread(open_debate, hall, plan, thread_id, topic)
+    return await hold(hall, plan, thread_id, *([progress_lines(tell)] if tells else []))
 
 
 def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:

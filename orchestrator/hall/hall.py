@@ -38,6 +38,7 @@ from orchestrator.hall.inputs import require_thread_id, require_words, word
 from orchestrator.hall.ledger import Standing
 from orchestrator.hall.reading import Reader
 from orchestrator.hall.rules import Command
+from orchestrator.hall.runs import RunDesk
 from orchestrator.hall.store import Store, open_store
 from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
 
@@ -53,7 +54,7 @@ def _new_salt() -> str:
 
 
 class Hall(Reader):
-    """A debate hall over a store.
+    """A debate hall over a store. `runs` is the desk at which runs report.
 
     Args:
         store: where the ledgers are; `Hall.open` finds it.
@@ -65,6 +66,7 @@ class Hall(Reader):
         self, store: Store, *, clock: Callable[[], datetime] = _now, salt: Callable[[], str] = _new_salt
     ) -> None:
         super().__init__(store)
+        self.runs = RunDesk(store, clock)
         self._committer = Committer(store, clock, salt)
 
     @classmethod

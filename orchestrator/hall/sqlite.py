@@ -21,7 +21,8 @@ from orchestrator.errors import (
 from orchestrator.hall.debate import State
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS, SQLiteFile
-from orchestrator.hall.store import Erasure, Listed, Window
+from orchestrator.hall.store import Attention, Erasure, Listed, RunRow, Window
+from orchestrator.hall.terms import Status
 
 FILE = "hall.sqlite3"
 VERSION = 1
@@ -51,6 +52,18 @@ CREATE TABLE entries (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX turns ON entries (no, turn_index) WHERE turn_index IS NOT NULL;
 CREATE TABLE plans (no INTEGER PRIMARY KEY REFERENCES threads, plan TEXT NOT NULL) STRICT;
+CREATE TABLE runs (
+  no INTEGER PRIMARY KEY REFERENCES threads,
+  holder TEXT NOT NULL,
+  beat_at TEXT NOT NULL,
+  request TEXT
+) STRICT;
+CREATE TABLE reports (
+  no INTEGER NOT NULL REFERENCES threads,
+  number INTEGER NOT NULL,
+  report TEXT NOT NULL,
+  PRIMARY KEY (no, number)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE pending_erasure (no INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (no, seq)) STRICT, WITHOUT ROWID;
 """
 
@@ -150,6 +163,37 @@ class SQLiteStore(SQLiteFile):
             Listed(name, head, _readable(state), topic, bool(planned)) for name, head, state, topic, planned in rows
         ]
         return sorted(threads, key=lambda listed: listed.state.updated_at if listed.state else "", reverse=True)
+
+    def begin_run(self, thread_id: str, holder: str, at: str) -> None:
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, NULL)", (_row(db, thread_id)[0], holder, at))
+
+    def attend(self, thread_id: str, at: str) -> Attention:
+        with self._transaction() as db:
+            no, *rest = _row(db, thread_id)
+            (request,) = db.execute("UPDATE runs SET beat_at = ? WHERE no = ? RETURNING request", (at, no)).fetchone()
+        return Attention(_standing(*rest).state.status is Status.ACTIVE, request)
+
+    def request_stop(self, thread_id: str, why: str) -> None:
+        with self._transaction() as db:
+            db.execute("UPDATE runs SET request = ? WHERE no = ?", (why, _row(db, thread_id)[0]))
+
+    def report(self, thread_id: str, reports: Sequence[str]) -> None:
+        with self._transaction() as db:
+            no = _row(db, thread_id)[0]
+            (told,) = db.execute("SELECT count(*) FROM reports WHERE no = ?", (no,)).fetchone()
+            rows = [(no, number, report) for number, report in enumerate(reports, start=told)]
+            db.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+
+    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, str]]:
+        with self._snapshot() as db:
+            told = "SELECT number, report FROM reports WHERE no = ? AND number > ? ORDER BY number"
+            return db.execute(told, (_row(db, thread_id)[0], after)).fetchall()
+
+    def run_row(self, thread_id: str) -> RunRow:
+        with self._snapshot() as db:
+            row = db.execute("SELECT holder, beat_at FROM runs WHERE no = ?", (_row(db, thread_id)[0],)).fetchone()
+        return RunRow(*row) if row else RunRow(None, None)
 
     def erase_traces(self) -> bool:
         with self._connection() as db:

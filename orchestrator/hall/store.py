@@ -41,6 +41,20 @@ class Window(NamedTuple):
     lines: Sequence[StoredLine]
 
 
+class Attention(NamedTuple):
+    """What a run hears when it says that it is alive."""
+
+    active: bool  # the debate is still open
+    request: str | None  # why it should stop, when somebody asked for that
+
+
+class RunRow(NamedTuple):
+    """Who runs a thread and when they were last heard of (ISO 8601, UTC); None when no run was ever begun."""
+
+    holder: str | None
+    beat_at: str | None
+
+
 class Store(Protocol):
     """One contract for every store; `tests/hall/test_store.py` runs against each.
 
@@ -76,6 +90,22 @@ class Store(Protocol):
 
     def listed(self) -> Sequence[Listed]:
         """Returns every thread, the one that moved last first."""
+
+    def begin_run(self, thread_id: str, holder: str, at: str) -> None:
+        """Notes who runs a thread; a request to the run before is forgotten."""
+
+    def attend(self, thread_id: str, at: str) -> Attention:
+        """Notes that the run is alive, and says what it should know."""
+
+    def request_stop(self, thread_id: str, why: str) -> None: ...
+
+    def report(self, thread_id: str, reports: Sequence[str]) -> None:
+        """Keeps what a run tells, one JSON object each, behind what it told before."""
+
+    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, str]]:
+        """Returns the reports numbered above `after` (the first is 0), with their numbers."""
+
+    def run_row(self, thread_id: str) -> RunRow: ...
 
     def erase_traces(self) -> bool:
         """Removes what deleted texts left behind in the store's own files.

@@ -1,0 +1,79 @@
+"""A process that holds one debate by itself: `python -m orchestrator.background THREAD_ID FOLDER`.
+
+Whoever opened the debate may go away: the plan is pinned in the thread, what happens is told to the store, and the
+folder is written at the end. What goes wrong with the process itself stands in the folder's `run.log`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+
+from orchestrator import run_folder
+from orchestrator.drafting import Drafting
+from orchestrator.errors import RunPaused
+from orchestrator.events import Reader, Stream
+from orchestrator.hall.hall import Hall
+from orchestrator.models.switchboard import Switchboard
+from orchestrator.plan import Plan
+from orchestrator.record import make_record
+from orchestrator.runner import Run, hold_debate
+from orchestrator.watch import Watch
+
+LOG = "run.log"
+
+
+def start(thread_id: str, folder: Path) -> subprocess.Popen[bytes]:
+    """Starts the process for a debate that is open; it outlives the one that started it.
+
+    Args:
+        folder: where the run's files go, made if it is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOG).open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.background", thread_id, str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+async def hold(hall: Hall, plan: Plan, thread_id: str, *readers: Reader) -> Run:
+    """Holds an open debate with the models its plan names.
+
+    Args:
+        readers: who reads its events, beside the store.
+
+    Raises:
+        RunPaused: as `runner.hold_debate` says.
+    """
+    watch = Watch(hall, thread_id)
+    stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers)
+    async with aclosing(Switchboard()) as models:
+        return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream), watch)
+
+
+def main(thread_id: str, folder: Path) -> None:
+    with Hall.open() as hall:
+        pinned = hall.debate(thread_id).plan
+        assert pinned is not None, "only a planned debate is started here"
+        plan = Plan.decode(pinned)
+        try:
+            ended = anyio.run(hold, hall, plan, thread_id)
+        except RunPaused as pause:
+            run_folder.keep_drafts(folder, pause.drafts)
+            return
+    record = make_record(ended.debate, plan, ended.warnings)
+    run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
+    run_folder.keep_drafts(folder, ended.unused)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,94 @@
+"""A run's link to the store: what it tells is kept there, and what is asked of it from elsewhere is heard.
+
+So any process can see what a run is doing, stop it, or close its debate by force, and the calls in flight end at once.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import anyio
+
+from orchestrator.commits import in_thread
+from orchestrator.errors import DebateError, NotActive, RunPaused, StoreError
+from orchestrator.events import Told
+from orchestrator.hall.hall import Hall
+
+BEAT_S = 1.0
+GATHER_S = 0.1  # events come in bursts; one write keeps a burst
+
+
+class Watch:
+    """Reads a run's events, and attends to the store while the run goes on.
+
+    Args:
+        hall: where the run's debate is.
+        thread_id: the debate.
+    """
+
+    def __init__(self, hall: Hall, thread_id: str) -> None:
+        self._hall, self._thread_id = hall, thread_id
+        self._waiting: deque[dict[str, Any]] = deque()
+        self._news = anyio.Event()
+
+    def __call__(self, told: Told) -> None:
+        """Takes an event of the run's stream; it is kept soon."""
+        self._waiting.append(told.as_dict())
+        self._news.set()
+
+    async def during(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Runs, and attends meanwhile.
+
+        Raises:
+            RunPaused: somebody asked the run to stop.
+            NotActive: the debate is closed.
+            StoreError: the store cannot be asked any more.
+            DebateError: what the run raises.
+        """
+        await in_thread(self._hall.runs.begin, self._thread_id, f"process {os.getpid()} on {socket.gethostname()}")
+        errors: list[DebateError] = []  # a task group would wrap them
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._attend, group.cancel_scope, errors)
+            try:
+                await run()
+            except DebateError as error:
+                errors.insert(0, error)
+            group.cancel_scope.cancel()
+        if errors:
+            raise errors[0]
+
+    async def finish(self) -> None:
+        """Keeps what was told last. What cannot be kept is lost: it stands beside the record, not in it."""
+        with anyio.CancelScope(shield=True), suppress(StoreError):
+            await self._keep()
+
+    async def _attend(self, run: anyio.CancelScope, errors: list[DebateError]) -> None:
+        try:
+            while True:
+                await self._keep()
+                await self._hear()
+                with anyio.move_on_after(BEAT_S):
+                    await self._news.wait()
+                    await anyio.sleep(GATHER_S)
+                self._news = anyio.Event()
+        except DebateError as error:
+            errors.append(error)
+            run.cancel()
+
+    async def _hear(self) -> None:
+        attention = await in_thread(self._hall.runs.attend, self._thread_id)
+        if not attention.active:
+            raise NotActive(f"{self._thread_id} is closed.")
+        if attention.request is not None:
+            raise RunPaused(f"Stopped on request: {attention.request}")
+
+    async def _keep(self) -> None:
+        reports = list(self._waiting)
+        self._waiting.clear()
+        if reports:
+            await in_thread(self._hall.runs.report, self._thread_id, reports)

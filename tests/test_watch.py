@@ -1,0 +1,114 @@
+"""A run can be seen, stopped and closed from another process; its calls in flight end at once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import pytest
+from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, speech
+
+from orchestrator.drafting import Drafting
+from orchestrator.errors import NotActive, RunPaused
+from orchestrator.events import Stream
+from orchestrator.hall.hall import Hall
+from orchestrator.models.base import Model, Reply, Request
+from orchestrator.run_state import run_state
+from orchestrator.runner import Run, run_debate
+from orchestrator.watch import Watch
+
+pytestmark = pytest.mark.anyio
+
+
+class Hanging:
+    """A model whose Doors never answer; it says when one was asked and when the call was cancelled."""
+
+    def __init__(self) -> None:
+        self.asked, self.cancelled = anyio.Event(), anyio.Event()
+
+    async def complete(self, request: Request) -> Reply:
+        if request.task.role != "Door":
+            return speech(request)
+        self.asked.set()
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            self.cancelled.set()
+            raise
+        raise AssertionError("it sleeps for ever")
+
+
+class Speaking:
+    async def complete(self, request: Request) -> Reply:
+        return speech(request)
+
+
+async def watched(hall: Hall, model: Model) -> Run:
+    watch = Watch(hall, THREAD)
+    stream = Stream(THREAD, lambda: datetime.now(UTC), watch)
+    drafting = Drafting(lambda route: model, stream, NO_WAITS)
+    return await run_debate(hall, plan_of("speed"), THREAD, TOPIC, drafting, watch)
+
+
+async def test_what_a_run_told_can_be_read_when_it_has_ended(tmp_path: Path) -> None:
+    with hall_at(tmp_path) as hall, anyio.fail_after(10):
+        await watched(hall, Speaking())
+        reports = hall.runs.reports(THREAD)
+        assert [report["number"] for report in reports] == list(range(len(reports)))
+        assert (reports[0]["type"], reports[-1]["type"]) == ("run_started", "closed")
+        assert run_state(reports, hall.runs.silence_s(THREAD))["state"] == "done"
+        assert hall.runs.reports(THREAD, after=reports[-2]["number"]) == [reports[-1]]
+
+
+async def test_somebody_elsewhere_stops_a_run_and_its_call_in_flight(tmp_path: Path) -> None:
+    model = Hanging()
+    with hall_at(tmp_path) as hall, hall_at(tmp_path) as elsewhere, anyio.fail_after(10):
+        with pytest.raises(RunPaused, match="Stopped on request: it costs too much") as pause:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_when_asked, model, lambda: elsewhere.runs.stop(THREAD, "it costs too much"))
+                try:
+                    await watched(hall, model)
+                except RunPaused as paused:
+                    pause_seen = paused
+            raise pause_seen
+        assert model.cancelled.is_set()
+        assert pause.value.code == "paused"
+        assert hall.get_debate(THREAD)["turn_count"] == 2
+        assert run_state(elsewhere.runs.reports(THREAD), 0.0)["state"] == "paused"
+
+
+async def test_the_kill_switch_ends_a_run_and_its_call_in_flight(tmp_path: Path) -> None:
+    model = Hanging()
+    with hall_at(tmp_path) as hall, hall_at(tmp_path) as elsewhere, anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(_when_asked, model, lambda: elsewhere.force_close_debate(THREAD, "wrong question"))
+            run = await watched(hall, model)
+        assert model.cancelled.is_set()
+        assert run.debate.state.status == "force_closed"
+        assert run.debate.state.turn_count == 2
+        assert run_state(elsewhere.runs.reports(THREAD), 0.0)["state"] == "done"
+
+
+async def test_a_thread_that_nobody_runs_cannot_be_stopped(tmp_path: Path) -> None:
+    with hall_at(tmp_path) as hall:
+        hall.init_debate(THREAD, TOPIC)
+        assert hall.runs.silence_s(THREAD) is None
+        with pytest.raises(NotActive, match="Nobody runs"):
+            hall.runs.stop(THREAD, "why")
+
+
+async def test_a_request_to_an_earlier_run_does_not_stop_the_next(tmp_path: Path) -> None:
+    with hall_at(tmp_path) as hall:
+        hall.init_debate(THREAD, TOPIC)
+        hall.runs.begin(THREAD, "one")
+        hall.runs.stop(THREAD, "why")
+        assert hall.runs.attend(THREAD) == (True, "why")
+        hall.runs.begin(THREAD, "another")
+        assert hall.runs.attend(THREAD) == (True, None)
+
+
+async def _when_asked(model: Hanging, act: object) -> None:
+    await model.asked.wait()
+    assert callable(act)
+    act()
