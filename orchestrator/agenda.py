@@ -7,7 +7,7 @@ its own.
 from __future__ import annotations
 
 from orchestrator.errors import RunPaused
-from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Note, Tombstoned, Turn
 from orchestrator.hall.terms import Role
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
@@ -19,7 +19,7 @@ def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedS
     A turn of somebody else takes the place of the next seat. Once a later round has begun nobody of this one speaks any
     more, and once Door has spoken no Wind and no Wall: their turn would open the next round.
     """
-    spoken = [_turn_of(line) for line in debate.turns if _turn_of(line).round == planned.number]
+    spoken = [line.turn for line in debate.turns if line.turn.round == planned.number]
     over = debate.state.round > planned.number
     closing = role is not Role.DOOR and any(turn.role is Role.DOOR for turn in spoken)
     if over or closing:
@@ -48,7 +48,7 @@ def changes(debate: Debate) -> int:
 
 def words_of_wind(debate: Debate, number: int) -> list[str]:
     """What Wind said in a round and a Wall can quote: a redacted turn has no words."""
-    turns = ((_turn_of(line), line.text) for line in debate.turns)
+    turns = ((line.turn, line.text) for line in debate.turns)
     return [text for turn, text in turns if turn.role is Role.WIND and turn.round == number and text is not None]
 
 
@@ -58,15 +58,10 @@ def last_word(debate: Debate) -> str:
     Raises:
         RunPaused: it was redacted.
     """
-    line = next(line for line in reversed(debate.turns) if _turn_of(line).role is Role.DOOR)
+    line = next(line for line in reversed(debate.turns) if line.turn.role is Role.DOOR)
     if line.text is None:
         raise RunPaused(
             f"Door's last turn in {debate.state.thread_id} was redacted, so there is no synthesis to close with.",
             "Close it with a synthesis of your own (close_debate).",
         )
     return line.text
-
-
-def _turn_of(line: Line) -> Turn:
-    assert isinstance(line.entry.body, Turn)
-    return line.entry.body

@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 
 from orchestrator import run_folder
-from orchestrator.drafting import Drafting
+from orchestrator.drafting import Drafting, Paid
 from orchestrator.errors import RunPaused
 from orchestrator.events import Reader, Stream
 from orchestrator.hall.hall import Hall
@@ -45,10 +45,11 @@ def start(thread_id: str, folder: Path) -> subprocess.Popen[bytes]:
         )
 
 
-async def hold(hall: Hall, plan: Plan, thread_id: str, *readers: Reader) -> Run:
+async def hold(hall: Hall, plan: Plan, thread_id: str, paid: Paid, *readers: Reader) -> Run:
     """Holds an open debate with the models its plan names.
 
     Args:
+        paid: gathers what the run pays for, also when it does not come to its end.
         readers: who reads its events, beside the store.
 
     Raises:
@@ -57,7 +58,7 @@ async def hold(hall: Hall, plan: Plan, thread_id: str, *readers: Reader) -> Run:
     watch = Watch(hall, thread_id)
     stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers)
     async with aclosing(Switchboard()) as models:
-        return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream), watch)
+        return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream, paid=paid), watch)
 
 
 def main(thread_id: str, folder: Path) -> None:
@@ -65,14 +66,15 @@ def main(thread_id: str, folder: Path) -> None:
         pinned = hall.debate(thread_id).plan
         assert pinned is not None, "only a planned debate is started here"
         plan = Plan.decode(pinned)
+        paid = Paid()
         try:
-            ended = anyio.run(hold, hall, plan, thread_id)
-        except RunPaused as pause:
-            run_folder.keep_drafts(folder, pause.drafts)
-            return
-    record = make_record(ended.debate, plan, ended.warnings)
-    run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
-    run_folder.keep_drafts(folder, ended.unused)
+            ended = anyio.run(hold, hall, plan, thread_id, paid)
+            record = make_record(ended.debate, plan, ended.warnings)
+            run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
+        except RunPaused:
+            pass  # the reason is told to the store
+        finally:
+            run_folder.keep_drafts(folder, paid.unused)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,15 @@ from typing import ParamSpec, TypeVar
 import anyio.to_thread
 
 from orchestrator.agenda import changes
-from orchestrator.drafting import Draft, Emit, Failure
+from orchestrator.drafting import Draft, Emit, Failure, Paid
 from orchestrator.errors import DebateError, InvalidInput, LimitReached, NotActive, RunPaused, StaleHead
 from orchestrator.events import HeadMoved, TurnCommitted
+from orchestrator.hall.cognition import read_wall
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import TurnResult
-from orchestrator.hall.terms import Mode, Status
+from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.plan import Plan, PlannedSeat
 
 MOST_CONFLICTS = 20  # a round: who meets more is not debating but writing in a loop
@@ -39,14 +40,14 @@ async def in_thread(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> 
 class Commits:
     """What one run writes to its thread.
 
-    `unused` are drafts that are no turn, or not yet; `warnings` what a reader of the record should know of the turns.
+    `paid` forgets the drafts that become turns; `warnings` is what a reader of the record should know of the turns.
     """
 
     hall: Hall
     plan: Plan
     thread_id: str
     emit: Emit
-    unused: list[Draft] = field(default_factory=list)
+    paid: Paid
     warnings: list[str] = field(default_factory=list)
     conflicts: int = 0
 
@@ -136,7 +137,7 @@ class Commits:
             expected_head=head,
             seat=_seat_record(draft),
         )
-        self.unused = [other for other in self.unused if not _stands_in(other, draft)]
+        self.paid.committed(draft)
         self.warnings += self._warnings(draft, turn)
         self.emit(
             TurnCommitted(
@@ -153,20 +154,15 @@ class Commits:
 
     def _warnings(self, draft: Draft, turn: TurnResult) -> list[str]:
         number = f"T{turn['turn_index'] + 1} ({draft.seat.role}, {draft.seat.agent})"
-        takes_no_position = self.plan.is_rehearsal or self.plan.only_asks(turn["round"])
-        findings = [] if takes_no_position else turn["cognition_warnings"]
-        unquoted = ["It quotes no turn of Wind, though it was asked twice."] if draft.lacks else []
-        return [f"{number}: {warning}" for warning in findings + unquoted]
+        takes_position = not self.plan.is_rehearsal and not self.plan.only_asks(turn["round"])
+        findings = turn["cognition_warnings"] if takes_position else []
+        contract = read_wall(draft.text).missing if takes_position and draft.seat.role is Role.WALL else ()
+        unmended = [f"It was sent back once and not mended. {draft.lacks}"] if draft.lacks else []
+        return [f"{number}: {warning}" for warning in dict.fromkeys((*findings, *contract, *unmended))]
 
 
 def pause(seat: PlannedSeat, error: DebateError) -> RunPaused:
     return RunPaused(f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}", error.cure)
-
-
-def _stands_in(other: Draft, committed: Draft) -> bool:
-    """Whether a draft became the turn that was committed, as its text or as the checklist behind it."""
-    same_seat = other.seat.slot == committed.seat.slot
-    return same_seat and (other.step == "checklist" or other.text == committed.text)
 
 
 def _seat_record(draft: Draft) -> SeatRecord:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
@@ -27,6 +26,7 @@ from orchestrator.events import (
 )
 from orchestrator.models.base import Message, Model, Reply, Request, Step, Usage
 from orchestrator.plan import PlannedSeat
+from orchestrator.usage import total
 
 Emit = Callable[[Event], None]
 
@@ -89,6 +89,22 @@ class Failure:
     error: ModelError
 
 
+@dataclass(slots=True)
+class Paid:
+    """What a run has paid for so far: every attempt, and the texts that are no turn, or not yet."""
+
+    attempts: list[Usage] = field(default_factory=list)
+    unused: list[Draft] = field(default_factory=list)
+
+    @property
+    def spent(self) -> Usage:
+        return total(self.attempts)
+
+    def committed(self, turn: Draft) -> None:
+        """Takes a draft that became a turn from the unused ones, and the checklist behind it."""
+        self.unused = [draft for draft in self.unused if not _stands_in(draft, turn)]
+
+
 @dataclass(frozen=True, slots=True)
 class Drafting:
     """How drafts are made.
@@ -96,11 +112,13 @@ class Drafting:
     Args:
         model_of: the model that serves a route.
         emit: where events go.
+        paid: what drafting adds to with every attempt.
     """
 
     model_of: Callable[[str], Model]
     emit: Emit
     patience: Patience = Patience()
+    paid: Paid = field(default_factory=Paid)
 
     async def all(self, assignments: Sequence[Assignment]) -> tuple[Draft | Failure, ...]:
         """Drafts for every seat at once; the results stand in the order of the assignments, never of arrival."""
@@ -115,53 +133,47 @@ class Drafting:
         return tuple(result for result in results if result is not None)
 
     async def _one(self, assignment: Assignment) -> Draft | Failure:
-        seat = assignment.seat
+        seat, taken = assignment.seat, list[Usage]()
         for place, route in enumerate(seat.routes):
             told = _told(assignment, route)
             began = time.monotonic()
             self.emit(DraftStarted(**told, lens=seat.lens))
             try:
-                draft = await self._through(assignment, route)
+                draft = await self._through(assignment, route, taken)
             except ModelError as error:
-                why = {"code": error.code, "message": str(error)}
+                why = {"code": error.code, "message": error.message}
                 if place + 1 < len(seat.routes):
                     self.emit(FellBack(**told, to=seat.routes[place + 1], **why))
                     continue
                 self.emit(DraftFailed(**told, seconds=_since(began), **why))
                 return Failure(seat, assignment.step, error)
+            self.paid.unused.append(draft)
             self._finished(told, draft, _since(began))
             return draft
         raise AssertionError("a seat has at least one route")
 
-    async def _through(self, assignment: Assignment, route: str) -> Draft:
+    async def _through(self, assignment: Assignment, route: str, taken: list[Usage]) -> Draft:
+        """Asks a route, and once more where the answer lacks something; `taken` gathers what every attempt took."""
         request = assignment.ask(route)
-        reply = await self._patiently(assignment, request)
-        draft = Draft(assignment.seat, assignment.step, reply.text, route, reply.model, reply.usage)
+        reply = await self._patiently(assignment, request, taken)
         complaint = assignment.lacking(reply.text)
-        if complaint is None:
-            return draft
-        self.emit(SentBack(**_told(assignment, route), reason=complaint))
-        return await self._mended(assignment, request, draft, complaint)
+        if complaint is not None:
+            self.emit(SentBack(**_told(assignment, route), reason=complaint))
+            reply = await self._mended(assignment, request, reply, complaint, taken)
+        lacks = assignment.lacking(reply.text)
+        return Draft(assignment.seat, assignment.step, reply.text, route, reply.model, total(taken), lacks)
 
-    async def _mended(self, assignment: Assignment, request: Request, draft: Draft, complaint: str) -> Draft:
-        """Asks once more. Where that fails, the first draft stands: it is paid for, and what it lacks is on record."""
-        again = replace(
-            request,
-            messages=(*request.messages, Message("assistant", draft.text), Message("user", complaint)),
-        )
+    async def _mended(
+        self, assignment: Assignment, request: Request, first: Reply, complaint: str, taken: list[Usage]
+    ) -> Reply:
+        """Asks once more. Where that fails, the first answer stands: it is paid for, and what it lacks is on record."""
+        again = (*request.messages, Message("assistant", first.text), Message("user", complaint))
         try:
-            reply = await self._patiently(assignment, again)
+            return await self._patiently(assignment, replace(request, messages=again), taken)
         except ModelError:
-            return replace(draft, lacks=complaint)
-        return replace(
-            draft,
-            text=reply.text,
-            answered=reply.model,
-            usage=total((draft.usage, reply.usage)),
-            lacks=assignment.lacking(reply.text),
-        )
+            return first
 
-    async def _patiently(self, assignment: Assignment, request: Request) -> Reply:
+    async def _patiently(self, assignment: Assignment, request: Request, taken: list[Usage]) -> Reply:
         def tell(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
             assert isinstance(error, ModelError), "nothing else is retried"
@@ -172,7 +184,7 @@ class Drafting:
                     attempt=state.attempt_number,
                     wait_s=round(state.next_action.sleep, 3),
                     code=error.code,
-                    message=str(error),
+                    message=error.message,
                 )
             )
 
@@ -184,7 +196,26 @@ class Drafting:
             before_sleep=tell,
             reraise=True,
         )
-        return await retrying(self.model_of(request.model).complete, request)
+        return await retrying(self._attempt, assignment, request, taken)
+
+    async def _attempt(self, assignment: Assignment, request: Request, taken: list[Usage]) -> Reply:
+        """One call; what it took counts, whether its answer is of use or not."""
+        try:
+            reply = await self.model_of(request.model).complete(request)
+        except ModelError as error:
+            if error.usage is not None:
+                self._take(error.usage, taken)
+            if error.text:
+                seat, step = assignment.seat, assignment.step
+                useless = Draft(seat, step, error.text, request.model, error.model, total(taken[-1:]), error.message)
+                self.paid.unused.append(useless)
+            raise
+        self._take(reply.usage, taken)
+        return reply
+
+    def _take(self, usage: Usage, taken: list[Usage]) -> None:
+        taken.append(usage)
+        self.paid.attempts.append(usage)
 
     def _finished(self, told: dict[str, str], draft: Draft, seconds: float) -> None:
         usage = draft.usage
@@ -201,15 +232,10 @@ class Drafting:
         )
 
 
-def total(usages: Sequence[Usage]) -> Usage:
-    """The sum; its cost is None as soon as one cost is unknown."""
-    costs = [usage.cost_usd for usage in usages]
-    return Usage(
-        input=sum(usage.input for usage in usages),
-        cached=sum(usage.cached for usage in usages),
-        output=sum(usage.output for usage in usages),
-        cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-    )
+def _stands_in(draft: Draft, turn: Draft) -> bool:
+    """Whether a draft became the turn that was committed, as its text or as the checklist behind it."""
+    same_seat = draft.seat.slot == turn.seat.slot
+    return same_seat and (draft.step == "checklist" or draft.text == turn.text)
 
 
 def _told(assignment: Assignment, route: str) -> dict[str, str]:

@@ -36,7 +36,9 @@ where there is one, a `cure`: what to do next.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from orchestrator.usage import Usage
 
 
 class DebateError(Exception):
@@ -186,6 +188,8 @@ class ModelError(DebateError):
         model: the route that was asked.
         status: the HTTP status, if there was one.
         retry_after: seconds the provider asked to wait, if it did.
+        usage: what the attempt took all the same, where an answer came back and was of no use.
+        text: that answer.
 
     `retryable` says whether the same call may succeed if it is repeated.
     """
@@ -201,9 +205,12 @@ class ModelError(DebateError):
         model: str,
         status: int | None = None,
         retry_after: float | None = None,
+        usage: Usage | None = None,
+        text: str = "",
     ) -> None:
         super().__init__(message, cure)
         self.model, self.status, self.retry_after = model, status, retry_after
+        self.usage, self.text = usage, text
 
 
 class AuthenticationFailed(ModelError):
@@ -273,14 +280,6 @@ class ScriptExhausted(DebateError):
 
 
 class RunPaused(DebateError):
-    """A run stopped before its end; every committed turn is intact.
-
-    Args:
-        drafts: what was written and paid for but is no turn; the caller keeps it.
-    """
+    """A run stopped before its end; every committed turn is intact."""
 
     code = "paused"
-
-    def __init__(self, message: str, cure: str = "", *, drafts: tuple[Any, ...] = ()) -> None:
-        super().__init__(message, cure)
-        self.drafts = drafts

@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from pydantic import ValidationError
+
 from orchestrator.agent import Agent
-from orchestrator.errors import ConfigurationError, InvalidInput
+from orchestrator.errors import ConfigurationError, InvalidInput, UsageError
 from orchestrator.evidence import Evidence
 from orchestrator.hall.inputs import require_name
 from orchestrator.hall.ledger import plan_digest
 from orchestrator.hall.terms import Mode, Role
 from orchestrator.layout import Slot
 from orchestrator.models.base import Endpoint
-from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.models.rehearsal import NAME as REHEARSAL_ROUTE
 from orchestrator.recipe import Recipe
 from orchestrator.routing import Routing
 from orchestrator.strict_yaml import Shape
+
+REHEARSAL = "REHEARSAL"  # the mark of a debate in which the rehearsal speaks
 
 
 class PinnedAgent(Shape):
@@ -86,8 +90,18 @@ class Plan(Shape):
 
     @classmethod
     def decode(cls, text: str) -> Plan:
-        """Returns the plan that `encode` wrote."""
-        return cls.model_validate_json(text)
+        """Returns the plan that `encode` wrote.
+
+        Raises:
+            ConfigurationError: it is none that this version reads.
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise ConfigurationError(
+                f"The pinned plan cannot be read by this version ({error.error_count()} problems).",
+                "Use the version that made it.",
+            ) from error
 
     @property
     def hash(self) -> str:
@@ -104,7 +118,12 @@ class Plan(Shape):
     @property
     def is_rehearsal(self) -> bool:
         """Whether any seat's words come from the rehearsal instead of a model."""
-        return any(seat.routes[0] == REHEARSAL for planned in self.rounds for seat in planned.seats)
+        return any(seat.routes[0] == REHEARSAL_ROUTE for planned in self.rounds for seat in planned.seats)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Words that every output of a debate that follows this plan shows first."""
+        return (REHEARSAL,) if self.is_rehearsal else ()
 
     @property
     def calls(self) -> int:
@@ -224,13 +243,23 @@ def _round(
                 role=slot.role,
                 agent=seat.agent,
                 lens=seat.lens,
-                routes=tuple(route.model for route in routing.of(slot.role, seat.agent)),
+                routes=_routes(routing, slot.role, seat.agent),
                 temperature=agent.temperature,
                 max_output_tokens=agent.max_output_tokens or routing.max_output_tokens,
             )
         )
     winds, walls, doors = (tuple(seated[role]) for role in Role)
     return PlannedRound(number=number, winds=winds, walls=walls, doors=doors)
+
+
+def _routes(routing: Routing, role: Role, agent: str) -> tuple[str, ...]:
+    routes = tuple(route.model for route in routing.of(role, agent))
+    if REHEARSAL_ROUTE in routes[1:]:
+        raise UsageError(
+            f"{role} {agent} would fall back to the rehearsal, which is no model: its worksheet would pass for a turn.",
+            "Leave it out of the fallbacks, or name it first and alone.",
+        )
+    return routes
 
 
 def slot_name(round: int, role: Role, place: int) -> str:

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.evidence import Evidence, check, citations
 from orchestrator.hall.cognition import read_wall
-from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Turn
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import Role, Status
-from orchestrator.plan import Plan
+from orchestrator.plan import REHEARSAL, Plan
 
 SCHEMA: Literal["run-debate/record/v1"] = "run-debate/record/v1"
 
@@ -120,8 +120,8 @@ def make_record(debate: Debate, plan: Plan | None, warnings: Sequence[str] = ())
         warnings: what the run noticed.
     """
     evidence = plan.evidence if plan else ()
-    rehearsal = plan is not None and plan.is_rehearsal
-    turns = [_turn(line) for line in debate.turns]
+    rehearsal = REHEARSAL in debate.state.marks
+    turns = [line.turn for line in debate.turns]
     checked = tuple(_citations(debate, evidence))
     broken = [f"T{found.turn} cites {found.citation}: {found.problem}" for found in checked if found.problem]
     synthesis = debate.synthesis
@@ -156,15 +156,8 @@ def title_of(topic: str) -> str:
     return line if len(line) <= 100 else f"{line[:97].rstrip()}…"
 
 
-def _turn(line: Line) -> Turn:
-    assert isinstance(line.entry.body, Turn)
-    return line.entry.body
-
-
 def _walls(debate: Debate) -> Iterator[tuple[Turn, str]]:
-    return (
-        (_turn(line), line.text) for line in debate.turns if _turn(line).role is Role.WALL and line.text is not None
-    )
+    return ((line.turn, line.text) for line in debate.turns if line.turn.role is Role.WALL and line.text is not None)
 
 
 def _verdicts(debate: Debate) -> Iterator[Verdict]:
@@ -183,7 +176,7 @@ def _citations(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[Citatio
     for line in debate.turns:
         for found in citations(line.text or ""):
             problem = check(found, evidence)
-            yield Citation(turn=_turn(line).turn_index + 1, citation=str(found), problem=problem)
+            yield Citation(turn=line.turn.turn_index + 1, citation=str(found), problem=problem)
 
 
 def _seats(turns: Iterable[Turn]) -> Iterator[SeatCost]:

@@ -8,9 +8,8 @@ from typing import Any
 
 from orchestrator.errors import DebateError
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Turn
-from orchestrator.models.base import Usage
 from orchestrator.record import DecisionRecord
+from orchestrator.usage import NOTHING, Usage
 
 SCHEMA = "run-debate/result/v1"
 
@@ -51,8 +50,7 @@ def decided(
         "head": record.head,
         "rounds": debate.state.round,
         "turns": [_turn(line) for line in debate.turns],
-        "tokens": {"input": spent.input, "cached": spent.cached, "output": spent.output},
-        "cost_usd": None if spent.cost_usd is None else format(spent.cost_usd, "f"),
+        **_taken(spent),
         "rehearsal": record.rehearsal,
         "substitutions": plain["substitutions"],
         "warnings": plain["warnings"],
@@ -61,24 +59,27 @@ def decided(
 
 
 def failed(
-    error: DebateError,
-    exit_code: int,
-    rehearsal: bool = False,
-    thread_id: str | None = None,
-    debate: Debate | None = None,
+    error: DebateError, exit_code: int, rehearsal: bool = False, spent: Usage = NOTHING, debate: Debate | None = None
 ) -> dict[str, Any]:
-    """The outcome of a run that did not: what happened, and the turns that stand if it had begun."""
-    begun: dict[str, Any] = {}
-    if debate is not None:
-        begun = {
-            "status": debate.state.status,
-            "head": debate.head,
-            "rounds": debate.state.round,
-            "turns": [_turn(line) for line in debate.turns],
-            "cost_usd": None,
-        }
-    known = {"thread_id": thread_id, "rehearsal": rehearsal, "exit_code": exit_code, "error": told(error)}
-    return {**_NOTHING, **known, **begun}
+    """The outcome of a run that did not come to its end: what happened, what it took, and the turns that stand."""
+    outcome = {**_NOTHING, "rehearsal": rehearsal, "exit_code": exit_code, "error": told(error), **_taken(spent)}
+    if debate is None:
+        return outcome
+    return {
+        **outcome,
+        "thread_id": debate.state.thread_id,
+        "status": debate.state.status,
+        "head": debate.head,
+        "rounds": debate.state.round,
+        "turns": [_turn(line) for line in debate.turns],
+    }
+
+
+def _taken(spent: Usage) -> dict[str, Any]:
+    return {
+        "tokens": {"input": spent.input, "cached": spent.cached, "output": spent.output},
+        "cost_usd": None if spent.cost_usd is None else format(spent.cost_usd, "f"),
+    }
 
 
 def told(error: DebateError) -> dict[str, str]:
@@ -87,8 +88,7 @@ def told(error: DebateError) -> dict[str, str]:
 
 
 def _turn(line: Line) -> dict[str, Any]:
-    body = line.entry.body
-    assert isinstance(body, Turn)
+    body = line.turn
     seat = body.seat
     return {
         "turn_index": body.turn_index,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import yaml
 
 from orchestrator.drafting import Draft
+from orchestrator.errors import UsageError
 from orchestrator.export.markdown import render_adr
 from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.hall.debate import Debate
@@ -20,7 +22,21 @@ from orchestrator.record import DecisionRecord
 
 FORMATS = ("json", "octave", "adr")
 NAMES = {"json": "debate.json", "octave": "transcript.oct.md", "adr": "decision.md"}
+PLAN = "plan.yaml"
 UNUSED = "unused-drafts.json"
+
+
+def require_unused(folder: Path) -> None:
+    """Judges a folder that was named for a run's files.
+
+    Raises:
+        UsageError: it holds the files of another run, which would be overwritten.
+    """
+    taken = [name for name in (*NAMES.values(), PLAN, UNUSED) if os.path.lexists(folder / name)]
+    if taken:
+        raise UsageError(
+            f"{folder} holds the files of another run ({', '.join(taken)}).", "Choose another --out, or move them."
+        )
 
 
 def render(format: str, debate: Debate, record: DecisionRecord) -> str:
@@ -30,7 +46,7 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
             view = {**debate_json(debate), "record": record.model_dump(mode="json", by_alias=True)}
             return json.dumps(view, ensure_ascii=False, indent=2) + "\n"
         case "octave":
-            return export_octave(debate, marks=("REHEARSAL",) if record.rehearsal else ())
+            return export_octave(debate)
         case _:
             return render_adr(record, debate)
 
@@ -44,7 +60,7 @@ def write_run(
         UsageError: the folder cannot be written.
     """
     files = {NAMES[format]: render(format, debate, record) for format in FORMATS if format in formats}
-    return write_atomically(prepare_folder(folder), {**files, "plan.yaml": plan_yaml(plan)})
+    return write_atomically(prepare_folder(folder), {**files, PLAN: plan_yaml(plan)})
 
 
 def keep_drafts(folder: Path, drafts: Sequence[Draft]) -> tuple[Path, ...]:

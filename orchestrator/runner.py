@@ -15,9 +15,9 @@ another process stops no other debate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -25,16 +25,19 @@ import anyio
 
 from orchestrator.agenda import answering_round, last_word, left_of, words_of_wind
 from orchestrator.commits import Commits, in_thread, pause
-from orchestrator.drafting import Assignment, Draft, Drafting, Failure, total
+from orchestrator.drafting import Assignment, Draft, Drafting, Failure
 from orchestrator.errors import NotActive, RunPaused, StaleHead, StoreError
 from orchestrator.events import Closed, Paused, RoundStarted, RunStarted
+from orchestrator.hall.cognition import read_wall
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
+from orchestrator.hall.verdict import Verdict
 from orchestrator.models.base import Request, Step, Usage
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
 from orchestrator.prompt import QUOTED_WORDS, make_request
 from orchestrator.quotes import quotes_run
+from orchestrator.usage import total
 from orchestrator.watch import Watch
 
 NO_CHECKLISTS: Mapping[str, Draft] = MappingProxyType({})
@@ -77,7 +80,7 @@ def open_debate(hall: Hall, plan: Plan, thread_id: str, topic: str) -> None:
     Raises:
         InvalidInput, ThreadExists: nothing was opened.
     """
-    hall.open_run(thread_id, topic, plan.encode(), plan.mode, max_turns=plan.turns, max_rounds=len(plan.rounds))
+    hall.open_run(thread_id, topic, plan.encode(), plan.mode, plan.turns, len(plan.rounds), plan.marks)
 
 
 async def hold_debate(hall: Hall, plan: Plan, thread_id: str, drafting: Drafting, watch: Watch | None = None) -> Run:
@@ -86,7 +89,7 @@ async def hold_debate(hall: Hall, plan: Plan, thread_id: str, drafting: Drafting
     Raises:
         RunPaused: as `run_debate` says.
     """
-    runner = _Runner(hall, plan, thread_id, drafting, Commits(hall, plan, thread_id, drafting.emit))
+    runner = _Runner(hall, plan, thread_id, drafting, Commits(hall, plan, thread_id, drafting.emit, drafting.paid))
     drafting.emit(
         RunStarted(
             recipe=plan.recipe.name,
@@ -102,7 +105,7 @@ async def hold_debate(hall: Hall, plan: Plan, thread_id: str, drafting: Drafting
         return await runner.ended()
     except (RunPaused, StoreError) as error:
         drafting.emit(Paused(code=error.code, message=error.message))
-        raise RunPaused(error.message, error.cure, drafts=tuple(runner.commits.unused)) from error
+        raise RunPaused(error.message, error.cure) from error
     except anyio.get_cancelled_exc_class():
         drafting.emit(Paused(code="interrupted", message="Interrupted."))
         raise
@@ -118,7 +121,6 @@ class _Runner:
     thread_id: str
     drafting: Drafting
     commits: Commits
-    spent: list[Usage] = field(default_factory=list)
 
     async def to_the_end(self) -> None:
         """Every planned round, then those that somebody else opened, then the close.
@@ -134,7 +136,7 @@ class _Runner:
     async def ended(self) -> Run:
         debate = await in_thread(self.hall.debate, self.thread_id)
         self.drafting.emit(Closed(status=debate.state.status, head=debate.head))
-        return Run(debate, total(self.spent), tuple(self.commits.unused), tuple(self.commits.warnings))
+        return Run(debate, self.drafting.paid.spent, tuple(self.drafting.paid.unused), tuple(self.commits.warnings))
 
     async def _round(self, planned: PlannedRound) -> None:
         self.drafting.emit(RoundStarted(round=planned.number, rounds=max(planned.number, len(self.plan.rounds))))
@@ -144,29 +146,20 @@ class _Runner:
         steps: list[tuple[PlannedSeat, Step]] = [(seat, "turn") for seat in winds]
         steps += [(seat, "checklist") for seat in walls if framework]
         drafts = await self._draft(planned, debate, steps)
-        await self._speak(planned, Role.WIND, debate, drafts[: len(winds)])
-        await self._speak(planned, Role.WALL, checklists=_by_slot(drafts[len(winds) :]))
-        await self._speak(planned, Role.DOOR)
+        await self.commits.all(debate, drafts[: len(winds)])
+        await self._hear(planned, Role.WIND)
+        await self._hear(planned, Role.WALL, _by_slot(drafts[len(winds) :]))
+        await self._hear(planned, Role.DOOR)
 
-    async def _speak(
-        self,
-        planned: PlannedRound,
-        role: Role,
-        debate: Debate | None = None,
-        drafts: Sequence[Draft | Failure] = (),
-        checklists: Mapping[str, Draft] = NO_CHECKLISTS,
-    ) -> None:
-        """Brings every seat of a role that is left in this round onto the ledger; `drafts` rest on `debate`."""
+    async def _hear(self, planned: PlannedRound, role: Role, checklists: Mapping[str, Draft] = NO_CHECKLISTS) -> None:
+        """Drafts and commits until no seat of a role is left in this round."""
         while True:
-            debate = debate or await self.commits.look()
+            debate = await self.commits.look()
             seats = left_of(planned, role, debate)
             if not seats:
                 return
-            if not drafts:
-                steps = [(seat, _step(seat, checklists)) for seat in self._batch(planned, seats)]
-                drafts = await self._draft(planned, debate, steps, checklists)
-            await self.commits.all(debate, drafts)
-            debate, drafts = None, ()
+            steps = [(seat, _step(seat, checklists)) for seat in self._batch(planned, seats)]
+            await self.commits.all(debate, await self._draft(planned, debate, steps, checklists))
 
     def _batch(self, planned: PlannedRound, seats: Sequence[PlannedSeat]) -> Sequence[PlannedSeat]:
         """The seats that draft at once. Doors: one by one, or all but the debate's last, which sees them all."""
@@ -187,9 +180,6 @@ class _Runner:
         drafts = await self.drafting.all(
             [self._assignment(planned, debate, seat, step, checklists.get(seat.slot)) for seat, step in steps]
         )
-        written = [draft for draft in drafts if isinstance(draft, Draft)]
-        self.spent += [draft.usage for draft in written]
-        self.commits.unused += written
         return tuple(_with_checklist(draft, checklists) for draft in drafts)
 
     def _assignment(
@@ -202,7 +192,9 @@ class _Runner:
 
         if seat.role is not Role.WALL or step == "checklist":
             return Assignment(seat, step, ask)
-        return Assignment(seat, step, ask, partial(_lacks_quote, words_of_wind(debate, planned.number)))
+        reads_verdict = not self.plan.only_asks(planned.number) and not self.plan.is_rehearsal
+        lacking = partial(_lacking, words_of_wind(debate, planned.number), reads_verdict)
+        return Assignment(seat, step, ask, lacking)
 
     async def _close(self) -> None:
         """Closes with the last word of Door, after Wind and Wall were heard in a round that somebody else opened."""
@@ -227,14 +219,26 @@ class _Runner:
             return
 
 
-def _lacks_quote(winds: Sequence[str], text: str) -> str | None:
+def _lacking(winds: Sequence[str], reads_verdict: bool, text: str) -> str | None:
+    """What a Wall's turn lacks, in words to its seat; None when it lacks nothing that is asked for again."""
+    lacks = [*_lacking_quote(winds, text), *(_lacking_grounds(text) if reads_verdict else ())]
+    return f"Your turn lacks something. {' '.join(lacks)} Give the whole turn again." if lacks else None
+
+
+def _lacking_quote(winds: Sequence[str], text: str) -> Iterator[str]:
     there_is_something_to_quote = any(quotes_run(wind, [wind], 1) for wind in winds)
-    if not there_is_something_to_quote or quotes_run(text, winds, QUOTED_WORDS):
-        return None
-    return (
-        f"Your turn quotes no run of {QUOTED_WORDS} words from a turn of Wind in this round, so nobody can see what "
-        "you tested. Give the whole turn again, with such a quotation, word for word, where you test it."
-    )
+    if there_is_something_to_quote and not quotes_run(text, winds, QUOTED_WORDS):
+        yield (
+            f"It quotes no run of {QUOTED_WORDS} words from a turn of Wind in this round, so nobody can see what was "
+            "tested: put such a quotation, word for word, where you test it."
+        )
+
+
+def _lacking_grounds(text: str) -> Iterator[str]:
+    """A block must say what it rests on and what would lift it (docs/wall-content-contract.oct.md)."""
+    reading = read_wall(text)
+    if reading.verdict is Verdict.BLOCKED:
+        yield from reading.missing
 
 
 def _by_slot(checklists: Sequence[Draft | Failure]) -> dict[str, Draft]:

@@ -157,7 +157,33 @@ def config(models: str, as_json: bool) -> None:
     shelf.put(found, as_json, shelf.setting_lines(found))
 
 
-for function in (_list, show, verify, export, tombstone, force_close, recipes, agents, config):
+@click.option("--host", metavar="ADDRESS", help="Serve HTTP here; beyond this machine with a token. [127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help="Serve HTTP here; 0 takes a free one. [8000]")
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The bearer token that HTTP requires. [DEBATE_HALL_TOKEN]",
+)
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Evidence may be read from here; repeat. [the working folder; over HTTP none]",
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Runs write here. [./debates]")
+def serve(
+    host: str | None, port: int | None, token_file: Path | None, roots: tuple[Path, ...], out: Path | None
+) -> None:
+    """Serve the hall to MCP clients: over standard input and output, or over HTTP where --host or --port say."""
+    from orchestrator.cli import serving
+
+    serving.serve(host, port, token_file, roots, out)
+
+
+for function in (_list, show, verify, export, tombstone, force_close, recipes, agents, config, serve):
     command(function)
 
 

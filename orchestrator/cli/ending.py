@@ -20,7 +20,7 @@ class Exit(IntEnum):
     """What a caller can rely on."""
 
     DECIDED = 0
-    INTERNAL = 1
+    FAILED = 1
     USAGE = 2
     PAUSED = 3
     NO_CONSENSUS = 4
@@ -40,7 +40,7 @@ def exit_code(error: BaseException) -> Exit:
         case KeyboardInterrupt():
             return Exit.INTERRUPTED
         case _:
-            return Exit.INTERNAL
+            return Exit.FAILED
 
 
 def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -20,6 +21,7 @@ from orchestrator.cli.ending import Exit, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.cli.progress import progress_lines
 from orchestrator.commits import in_thread
+from orchestrator.drafting import Paid
 from orchestrator.errors import DebateError, LedgerBroken, RunPaused, ThreadExists, UnknownThread, UsageError
 from orchestrator.export.markdown import REHEARSAL_MARK
 from orchestrator.files import folder_to_fill
@@ -49,16 +51,18 @@ class Call:
 
 @dataclass(slots=True)
 class Place:
-    """Where a run goes, for the words that are said when it ends too early."""
+    """Where a run goes and what it has paid for, for the words that are said when it ends too early."""
 
     thread_id: str | None = None
     folder: Path | None = None
     rehearsal: bool = False
+    paid: Paid = field(default_factory=Paid)
 
 
 def run(call: Call, wanted: Wanted) -> int:
     """Does it all and returns the exit code."""
     place = Place()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite end is as good as Ctrl-C
     try:
         with plain_group():
             return _run(call, wanted, place)
@@ -69,7 +73,7 @@ def run(call: Call, wanted: Wanted) -> int:
     except Exception as error:  # noqa: BLE001  the last resort: it is told whole, with where it happened
         tell(traceback.format_exc())
         told = DebateError(f"Internal error: {error!r}.", "Please report it with the lines above.")
-        return _report(call, place, told, Exit.INTERNAL)
+        return _report(call, place, told, Exit.FAILED)
 
 
 def _run(call: Call, wanted: Wanted, place: Place) -> int:
@@ -77,6 +81,8 @@ def _run(call: Call, wanted: Wanted, place: Place) -> int:
     require_words(topic, "topic")
     if call.thread_id is not None:
         require_thread_id(call.thread_id)
+    if call.out is not None and not call.dry_run:
+        run_folder.require_unused(call.out)
     plan = prepare(wanted, os.environ, _working_folder())
     place.rehearsal = plan.is_rehearsal
     if call.dry_run:
@@ -116,7 +122,7 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
             with folder_to_fill(call.out or _default_folder(thread_id)) as place.folder:
                 _tell(call, f"thread {thread_id}")
                 place.thread_id = thread_id
-                return anyio.run(_debate, hall, plan, thread_id, topic, not call.quiet)
+                return anyio.run(_debate, hall, plan, place, topic, not call.quiet)
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:
@@ -124,9 +130,10 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     raise AssertionError("there is always another id")
 
 
-async def _debate(hall: Hall, plan: Plan, thread_id: str, topic: str, tells: bool) -> Run:
-    await in_thread(open_debate, hall, plan, thread_id, topic)
-    return await hold(hall, plan, thread_id, *([progress_lines(tell)] if tells else []))
+async def _debate(hall: Hall, plan: Plan, place: Place, topic: str, tells: bool) -> Run:
+    assert place.thread_id is not None, "it was chosen before"
+    await in_thread(open_debate, hall, plan, place.thread_id, topic)
+    return await hold(hall, plan, place.thread_id, place.paid, *([progress_lines(tell)] if tells else []))
 
 
 def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:
@@ -167,7 +174,7 @@ def _finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         files = run_folder.write_run(place.folder, formats, ended.debate, record, plan)
         files += run_folder.keep_drafts(place.folder, ended.unused)
     except UsageError as error:
-        problem, code = error, exit_code(error)
+        problem, code = error, Exit.FAILED  # not 2: the debate was held, and to repeat it would be to pay again
     if call.as_json:
         outcome = result.decided(ended.debate, record, ended.spent, files, code)
         answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
@@ -199,7 +206,7 @@ def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> 
 
 def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     """Says what went wrong and what is kept."""
-    debate, kept = _begun(place), _kept(place, error)
+    debate, kept = _begun(place), _kept(place)
     tell(f"error: {error}")
     if debate is not None:
         turns = debate.state.turn_count
@@ -207,18 +214,18 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     for file in kept:
         tell(f"Drafts that became no turn are in {file}")
     if call.as_json:
-        outcome = result.failed(error, code, place.rehearsal, place.thread_id if debate else None, debate)
+        outcome = result.failed(error, code, place.rehearsal, place.paid.spent, debate)
         with suppress(UsageError):  # there is nowhere left to say it
             answer(json_text({**outcome, "files": [str(file) for file in kept]}))
     return code
 
 
-def _kept(place: Place, error: DebateError) -> tuple[Path, ...]:
-    """The file of the drafts that a pause left over, as far as it can be written."""
-    if not isinstance(error, RunPaused) or place.folder is None:
+def _kept(place: Place) -> tuple[Path, ...]:
+    """The file of the drafts that are paid for and became no turn, as far as it can be written."""
+    if place.folder is None:
         return ()
     try:
-        return run_folder.keep_drafts(place.folder, error.drafts)
+        return run_folder.keep_drafts(place.folder, place.paid.unused)
     except UsageError as refused:
         tell(f"error: {refused}")
         return ()

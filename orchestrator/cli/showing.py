@@ -11,6 +11,7 @@ from orchestrator import run_folder
 from orchestrator.cli.plain import answer, json_text, visible
 from orchestrator.errors import LedgerBroken, UsageError
 from orchestrator.files import write_atomically
+from orchestrator.hall.export import export_octave
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TombstoneResult, TranscriptTurn
 from orchestrator.plan import Plan
@@ -34,14 +35,19 @@ def listing(debates: Sequence[Listing]) -> str:
     width = max(len(debate["thread_id"]) for debate in debates)
     return "".join(
         f"{debate['thread_id']:<{width}}  {debate['status']:<12}  {debate['turn_count']:>3} of {debate['max_turns']} "
-        f"turns  {debate['updated_at'][:16].replace('T', ' ')}  {title_of(debate['topic'])}\n"
+        f"turns  {debate['updated_at'][:16].replace('T', ' ')}  {_marked(debate['marks'])}{title_of(debate['topic'])}\n"
         for debate in debates
     )
 
 
+def _marked(marks: Sequence[str]) -> str:
+    return "".join(f"{mark}: " for mark in marks)
+
+
 def page(debate: DebateResult) -> str:
     parts = [
-        f"{debate['thread_id']}: {debate['status']}, {debate['turn_count']} of {debate['max_turns']} turns, "
+        f"{_marked(debate['marks'])}{debate['thread_id']}: {debate['status']}, "
+        f"{debate['turn_count']} of {debate['max_turns']} turns, "
         f"round {debate['round']} of {debate['max_rounds']}, {debate['mode']}",
         f"head {debate['head']}",
         _indented(debate["topic"]),
@@ -90,6 +96,8 @@ def check(result: dict[str, Any]) -> str:
 def exported(hall: Hall, thread_id: str, format: str) -> str:
     """Returns a verified debate with the record that follows from it."""
     debate = hall.debate(thread_id)
+    if format == "octave":
+        return export_octave(debate)
     record = make_record(debate, Plan.decode(debate.plan) if debate.plan is not None else None)
     return run_folder.render(format, debate, record)
 

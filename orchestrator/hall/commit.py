@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import cast
 
-from orchestrator.errors import StaleHead
+from orchestrator.errors import InvalidInput, StaleHead
 from orchestrator.hall import ledger, rules
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.debate import Debate, Line, State
@@ -47,6 +47,8 @@ class Committer:
         """
         while True:
             before = self._store.standing(thread_id)
+            if not isinstance(expected_head, str | None):
+                raise InvalidInput(f"expected_head is {expected_head!r}; it is a hash such as {before.head}.")
             if expected_head is not None and expected_head != before.head:
                 raise StaleHead(before.state.thread_id, expected_head, before.head)
             sealed, after = self._sealed(before.state.thread_id, before, command)

@@ -67,6 +67,7 @@ class State:
     max_rounds: int
     opened_at: str
     updated_at: str
+    marks: tuple[str, ...] = ()
     seq: int = 0
     status: Status = Status.ACTIVE
     round: int = 0
@@ -137,6 +138,7 @@ def advance(state: State | None, entry: Entry) -> State:
             max_rounds=body.max_rounds,
             opened_at=entry.at,
             updated_at=entry.at,
+            marks=body.marks,
         )
     return replace(_moved(entry.body, state, entry.seq), seq=entry.seq, updated_at=entry.at)
 
@@ -203,6 +205,12 @@ class Line:
     salt: str | None = None
     erased_by: int | None = None
     erased_why: str | None = None
+
+    @property
+    def turn(self) -> Turn:
+        """The body of a turn's line; only lines of turns have it."""
+        assert isinstance(self.entry.body, Turn), "this line is no turn"
+        return self.entry.body
 
     @property
     def words(self) -> str:
@@ -283,8 +291,7 @@ class Debate:
 
 
 def _said(line: Line) -> Said:
-    body = line.entry.body
-    assert isinstance(body, Turn)
+    body = line.turn
     speaker = body.agent_role or body.model or "unnamed"
     return Said(body.turn_index + 1, body.round, body.role, speaker, line.words)
 

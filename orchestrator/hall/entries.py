@@ -39,7 +39,10 @@ class SeatRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The first entry. `digest` is the topic's; `plan` is the digest of the pinned plan when a runner opens it."""
+    """The first entry. `digest` is the topic's; `plan` is the digest of the pinned plan when a runner opens it.
+
+    `marks` are words that every output of the debate shows first, such as REHEARSAL.
+    """
 
     kind: ClassVar[str] = "opened"
     digest: str
@@ -49,6 +52,7 @@ class Opened:
     strict_cognition: bool
     barrier: bool
     plan: str | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

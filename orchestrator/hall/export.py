@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.hall import octave, results
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Turn, text_of
+from orchestrator.hall.entries import text_of
 
 SCHEMA = "debate-hall/debate/v1"
 
@@ -32,8 +32,8 @@ def _ledger_line(line: Line) -> dict[str, Any]:
     }
 
 
-def export_octave(debate: Debate, marks: tuple[str, ...] = ()) -> str:
-    """Returns a debate as OCTAVE text; `marks` such as REHEARSAL stand at its top."""
+def export_octave(debate: Debate) -> str:
+    """Returns a debate as OCTAVE text, its marks at the top."""
     state, synthesis, closing = debate.state, debate.synthesis, debate.closing
     return octave.emit(
         octave.Transcript(
@@ -47,15 +47,14 @@ def export_octave(debate: Debate, marks: tuple[str, ...] = ()) -> str:
             max_rounds=state.max_rounds,
             turns=tuple(_octave_turn(line) for line in debate.turns),
             synthesis=synthesis.words if synthesis else None,
-            marks=marks,
+            marks=state.marks,
             reason=closing.words if closing and not synthesis else None,
         )
     )
 
 
 def _octave_turn(line: Line) -> octave.TranscriptTurn:
-    body = line.entry.body
-    assert isinstance(body, Turn)
+    body = line.turn
     return octave.TranscriptTurn(
         index=body.turn_index,
         round=body.round,

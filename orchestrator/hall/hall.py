@@ -112,7 +112,7 @@ class Hall(Reader):
         Raises:
             InvalidInput, ThreadExists: nothing was written.
         """
-        return self._open(thread_id, topic, mode, max_turns, max_rounds, strict_cognition, barrier, plan=None)
+        return self._open(thread_id, topic, mode, max_turns, max_rounds, strict_cognition, barrier, plan=None, marks=())
 
     def pick_next_speaker(self, thread_id: str, role: str, expected_head: str | None = None) -> results.PickResult:
         """Gives the floor to a role for one turn; a later pick replaces an earlier one (mediated mode).
@@ -238,7 +238,7 @@ class Hall(Reader):
             except StaleHead:
                 continue
             break
-        turn = cast(Turn, target.entry.body)
+        turn = target.turn
         return {
             "thread_id": debate.state.thread_id,
             "turn_index": turn_index,
@@ -252,14 +252,24 @@ class Hall(Reader):
     # --------------------------------------------------------------------------------------------------- for the runner
 
     def open_run(
-        self, thread_id: str, topic: str, plan: str, mode: str, max_turns: int, max_rounds: int
+        self,
+        thread_id: str,
+        topic: str,
+        plan: str,
+        mode: str,
+        max_turns: int,
+        max_rounds: int,
+        marks: Sequence[str] = (),
     ) -> results.Summary:
         """Opens a debate and pins the plan it follows: its digest stands in the opening entry, its text beside it.
+
+        Args:
+            marks: words that every output shows first, such as REHEARSAL.
 
         Raises:
             InvalidInput, ThreadExists: nothing was written.
         """
-        return self._open(thread_id, topic, mode, max_turns, max_rounds, False, True, plan=plan)
+        return self._open(thread_id, topic, mode, max_turns, max_rounds, False, True, plan=plan, marks=marks)
 
     def cast_vote(
         self,
@@ -360,6 +370,7 @@ class Hall(Reader):
         barrier: bool,
         *,
         plan: str | None,
+        marks: Sequence[str],
     ) -> results.Summary:
         require_thread_id(thread_id)
         how = word(Mode, mode, "mode")
@@ -373,6 +384,7 @@ class Hall(Reader):
                 strict_cognition=strict_cognition,
                 barrier=barrier,
                 plan=ledger.plan_digest(plan) if plan is not None else None,
+                marks=tuple(marks),
             )
 
         command = Command(make, self._committer.salted(topic), "topic")

@@ -60,10 +60,10 @@ def require_thread_id(thread_id: str) -> str:
     Raises:
         InvalidInput: it is not.
     """
-    if not _THREAD_ID.fullmatch(thread_id):
+    if not isinstance(thread_id, str) or not _THREAD_ID.fullmatch(thread_id):
         raise InvalidInput(
-            f"{thread_id[:140]!r} cannot be a thread id: ASCII letters, digits, '.', '_' and '-', first a letter or "
-            "digit, last no '.', at most 128.",
+            f"{str(thread_id)[:140]!r} cannot be a thread id: ASCII letters, digits, '.', '_' and '-', first a letter "
+            "or digit, last no '.', at most 128.",
             "Begin with the date, as in 2026-01-06-microservices-decision.",
         )
     return thread_id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from orchestrator.errors import HallError, InvalidInput, LedgerBroken
 from orchestrator.hall import ledger, results
 from orchestrator.hall.debate import Debate, Line
@@ -26,19 +28,21 @@ class Reader:
         self,
         thread_id: str,
         include_transcript: bool = True,
-        context_turns: int | None = None,
-        context_lines: int | None = None,
+        context_turns: int | Literal["all"] | None = None,
+        context_lines: int | Literal["all"] | None = None,
         include_metadata: bool = False,
     ) -> results.DebateResult:
-        """Returns a debate, with all turns or the newest `context_turns` (`context_lines` is the same).
+        """Returns a debate, with all turns ("all") or the newest `context_turns`; `context_lines` is the same.
 
         Raises:
             UnknownThread, InvalidInput: a window below 1.
         """
         window = context_turns if context_turns is not None else context_lines
-        if window is not None and (type(window) is not int or window < 1):
+        if window is None or window == "all":
+            window = MAX_LIMIT
+        if type(window) is not int or window < 1:
             raise InvalidInput(f"context_turns is {window!r}; it is at least 1.", "Leave it out for all turns.")
-        debate = self._windowed(thread_id, (window or MAX_LIMIT) if include_transcript else 0)
+        debate = self._windowed(thread_id, window if include_transcript else 0)
         return results.debate_result(debate, include_transcript=include_transcript, include_metadata=include_metadata)
 
     def list_debates(self, status: str | None = None, text: str | None = None) -> list[results.Listing]:
@@ -49,7 +53,7 @@ class Reader:
             text: only those whose thread id or topic holds this, in any case.
         """
         wanted = word(Status, status, "status") if status is not None else None
-        needle = (text or "").casefold()
+        needle = str(text or "").casefold()
         return [
             results.listing(listed)
             for listed in self._store.listed()

@@ -20,7 +20,11 @@ UNREADABLE = "unreadable"  # the status of a thread whose state is damaged
 
 
 class Summary(TypedDict):
-    """A debate in short. `balance` counts turns by role; `legal_roles` are those whose turn would be accepted now."""
+    """A debate in short.
+
+    `marks` are words to show first, such as REHEARSAL; `balance` counts turns by role; `legal_roles` are those whose
+    turn would be accepted now.
+    """
 
     thread_id: str
     topic: str
@@ -34,6 +38,7 @@ class Summary(TypedDict):
     legal_roles: list[str]
     strict_cognition: bool
     barrier: bool
+    marks: list[str]
     balance: dict[str, int]
     starved_roles: list[str]
     head: str
@@ -153,6 +158,7 @@ class Listing(TypedDict):
     opened_at: str
     updated_at: str
     planned: bool
+    marks: list[str]
     head: str
 
 
@@ -171,6 +177,7 @@ def summary(standing: Standing, topic: str) -> Summary:
         "legal_roles": list(rules.legal_roles(state)),
         "strict_cognition": state.strict_cognition,
         "barrier": state.barrier,
+        "marks": list(state.marks),
         "balance": balance(state),
         "starved_roles": list(state.starved_roles),
         "head": standing.head,
@@ -197,8 +204,7 @@ def transcript(debate: Debate, *, include_metadata: bool) -> list[TranscriptTurn
 
 
 def _transcript_turn(line: Line, include_metadata: bool) -> TranscriptTurn:
-    body = line.entry.body
-    assert isinstance(body, Turn)
+    body = line.turn
     turn: TranscriptTurn = {
         "turn_index": body.turn_index,
         "round": body.round,
@@ -264,5 +270,6 @@ def listing(listed: Listed) -> Listing:
         "opened_at": state.opened_at if state else "",
         "updated_at": state.updated_at if state else "",
         "planned": listed.planned,
+        "marks": list(state.marks) if state else [],
         "head": listed.head,
     }

@@ -102,12 +102,18 @@ def _limits_in_range(state: State | None, body: Any) -> None:
 def _names_are_plain(state: State | None, body: Any) -> None:
     seat: SeatRecord | None = getattr(body, "seat", None)
     names = [getattr(body, name, None) for name in ("agent_role", "model", "by", "about")]
-    names += getattr(body, "rests_on", ())
+    names += [*getattr(body, "rests_on", ()), *getattr(body, "marks", ())]
     if seat is not None:
         names += [seat.slot, seat.agent, seat.lens, seat.asked, seat.answered, seat.route]
     for name in names:
         if name is not None:
             require_name(name)
+
+
+def _marks_are_words(state: State | None, body: Opened) -> None:
+    for mark in body.marks:
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", mark):
+            raise InvalidInput(f"{mark!r} cannot mark a debate.", "A mark is one upper-case word: REHEARSAL.")
 
 
 def _is_mediated(state: State, body: FloorGiven) -> None:
@@ -155,16 +161,20 @@ def _both_sides_were_heard(state: State, body: Closed) -> None:
     """In the round that is still open; in a debate that has no turn left, anywhere in it."""
     if not state.barrier or (state.round and not state.round_is_open):
         return
-    heard = state.in_round if legal_roles(state) else state.spoken
-    _require_both_sides(heard, f"{state.thread_id} cannot be closed in round {max(state.round, 1)}")
+    if legal_roles(state):
+        _require_both_sides(state.in_round, f"{state.thread_id} cannot be closed in round {max(state.round, 1)}")
+    else:
+        _require_both_sides(
+            state.spoken, f"{state.thread_id} has no turn left and cannot be closed", "Raise its limits"
+        )
 
 
-def _require_both_sides(heard: Tally, refused: str) -> None:
+def _require_both_sides(heard: Tally, refused: str, first: str = "") -> None:
     absent = [role for role in (Role.WIND, Role.WALL) if not heard.of(role)]
     if absent:
         raise BarrierUp(
             f"{refused} before {' and '.join(absent)} {'has' if len(absent) == 1 else 'have'} spoken.",
-            f"Add a turn of {absent[0]} first; to stop a debate at once there is force_close_debate.",
+            f"{first or f'Add a turn of {absent[0]} first'}; to end it as it is there is force_close_debate.",
         )
 
 
@@ -232,7 +242,7 @@ def _ends_a_debate(state: State, body: Closed) -> None:
 
 
 GUARDS: Mapping[type[Body], tuple[Callable[[Any, Any], None], ...]] = {
-    Opened: (_limits_in_range,),
+    Opened: (_limits_in_range, _names_are_plain, _marks_are_words),
     FloorGiven: (_is_mediated, _within_limits, _barrier_is_down),
     Turn: (
         _within_limits,

@@ -245,7 +245,9 @@ def _checkpoint(db: sqlite3.Connection) -> bool:
 
 def _row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, str]:
     row: tuple[int, str, str, str] | None = None
-    if thread_id.isascii():  # no other id can be there, and SQLite cannot be asked for a lone surrogate
+    if (
+        isinstance(thread_id, str) and thread_id.isascii()
+    ):  # no other id can be there, and SQLite cannot be asked for a lone surrogate
         named = db.execute("SELECT no, thread_id, head, state FROM threads WHERE thread_id = ?", (thread_id,))
         row = named.fetchone()
     if row is None:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role
+from orchestrator.usage import Usage
 
 __all__ = ["Endpoint", "Message", "Model", "Reply", "Request", "Said", "Source", "Step", "Task", "Usage"]
 
@@ -80,19 +81,6 @@ class Request:
     timeout_s: float
     temperature: float | None = None
     endpoint: Endpoint = field(default_factory=Endpoint)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the provider counted them: `cached` is the part of `input` its prompt cache served.
-
-    `cost_usd` is None when a price is unknown; unknown is never zero.
-    """
-
-    input: int
-    cached: int
-    output: int
-    cost_usd: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from orchestrator.errors import (
     TimedOut,
 )
 from orchestrator.secrets import scrub
+from orchestrator.usage import Usage
 
 MAX_WORDS = 300
 
@@ -151,12 +152,15 @@ def failure(
     model: str,
     status: int | None = None,
     retry_after: float | None = None,
+    usage: Usage | None = None,
+    text: str = "",
     secrets: Iterable[str] = (),
 ) -> ModelError:
-    """A `ModelError` with its cure, its words on one line and without keys."""
+    """A `ModelError` with its cure, its words on one line and without keys; `usage` and `text` of a useless answer."""
     asked = f"{model} answered HTTP {status}" if status else model
     told = f"{asked}: {one_line(words, secrets)}"
-    return kind(told, _CURES.get(kind, ""), model=model, status=status, retry_after=retry_after)
+    cure = _CURES.get(kind, "")
+    return kind(told, cure, model=model, status=status, retry_after=retry_after, usage=usage, text=text)
 
 
 def kind_of(error_class: type[BaseException]) -> type[ModelError] | None:

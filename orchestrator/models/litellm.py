@@ -16,7 +16,15 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from orchestrator.errors import AuthenticationFailed, ContentRefused, CutOff, EmptyReply, GarbledReply, InvalidInput
+from orchestrator.errors import (
+    AuthenticationFailed,
+    ContentRefused,
+    CutOff,
+    EmptyReply,
+    GarbledReply,
+    InvalidInput,
+    ModelError,
+)
 from orchestrator.hall.inputs import require_name
 from orchestrator.models import prices
 from orchestrator.models.base import Reply, Request, Usage
@@ -117,12 +125,16 @@ def _reply(request: Request, response: Any) -> Reply:
         model = _one_line_name(response.model) or request.model
     except (AttributeError, TypeError, ValueError) as error:
         raise failure(GarbledReply, f"an answer that cannot be read: {error}", model=request.model) from error
+
+    def useless(kind: type[ModelError], words: str) -> ModelError:
+        return failure(kind, words, model=request.model, usage=usage, text=text.strip())
+
     if finish == "content_filter" or getattr(choice and choice.message, "refusal", None):
-        raise failure(ContentRefused, "the provider's content filter withheld the answer", model=request.model)
+        raise useless(ContentRefused, "the provider's content filter withheld the answer")
     if finish == "length":
-        raise failure(CutOff, f"the answer stopped at its limit, after {usage.output:,} tokens", model=request.model)
+        raise useless(CutOff, f"the answer stopped at its limit, after {usage.output:,} tokens")
     if not text.strip():
-        raise failure(EmptyReply, "an empty answer", model=request.model)
+        raise useless(EmptyReply, "an empty answer")
     return Reply(text=text, model=model, usage=usage)
 
 

@@ -1,0 +1,131 @@
+"""The parameters of the tools, as an agent reads them: types, bounds, descriptions.
+
+Words of the protocol are plain strings here, because the hall takes them in any case; the schema names them as they are
+written. Whether a value is accepted is the hall's to say; the bounds are those of its rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import Field, JsonValue
+
+from orchestrator.hall.hall import OUTPUT_FORMATS
+from orchestrator.hall.inputs import MAX_CONTENT, MAX_COUNT, MAX_LIMIT, MAX_NAME, MAX_TOPIC
+from orchestrator.hall.terms import Cognition, Mode, Role, Status
+
+
+def _one_of(words: Iterable[str], description: str) -> Any:
+    return Field(description=description, json_schema_extra={"enum": _shown(words)})
+
+
+def _or_none(words: Iterable[str], description: str) -> Any:
+    options: list[JsonValue] = [{"type": "string", "enum": _shown(words)}, {"type": "null"}]
+    return Field(description=description, json_schema_extra={"anyOf": options})
+
+
+def _shown(words: Iterable[str]) -> list[JsonValue]:
+    return [str(word) for word in words]
+
+
+ThreadId = Annotated[
+    str,
+    Field(
+        description="The debate: YYYY-MM-DD-descriptor by convention, of ASCII letters, digits, '.', '_' and '-'.",
+        min_length=1,
+        max_length=128,
+        examples=["2026-01-06-microservices-decision"],
+    ),
+]
+Topic = Annotated[
+    str,
+    Field(description="The question under discussion, as a question.", min_length=1, max_length=MAX_TOPIC),
+]
+DebateMode = Annotated[
+    str,
+    _one_of(Mode, "fixed: Wind, Wall, Door, repeat. mediated: pick_next_speaker before each turn."),
+]
+MaxTurns = Annotated[int, Field(description="Turns of the whole debate.", ge=1, le=MAX_LIMIT)]
+MaxRounds = Annotated[
+    int,
+    Field(description="Rounds of the whole debate; a round ends with Door.", ge=1, le=MAX_LIMIT),
+]
+Strict = Annotated[
+    bool,
+    Field(
+        description="Refuse turns that do not show what their role must show (Wind options and questions, Wall a "
+        "verdict and evidence, Door numbered steps and a synthesis); false only warns."
+    ),
+]
+Barrier = Annotated[
+    bool,
+    Field(description="Door speaks only after Wind and Wall of its round; false lets roles be skipped, on the record."),
+]
+Speaker = Annotated[str, _one_of(Role, "Wind (What if…), Wall (Yes, but…) or Door (Therefore…).")]
+Content = Annotated[
+    str,
+    Field(
+        description=f"The turn's text, at most {MAX_CONTENT:,} bytes of UTF-8; it is kept byte for byte.",
+        min_length=1,
+        max_length=MAX_CONTENT,
+    ),
+]
+SpokenAs = Annotated[
+    str | None,
+    _or_none(Cognition, "The role's own if left out: Wind PATHOS, Wall ETHOS, Door LOGOS."),
+]
+AgentRole = Annotated[
+    str | None,
+    Field(description="Who spoke, for the record: the agent's name, such as critical-engineer.", max_length=MAX_NAME),
+]
+ModelName = Annotated[str | None, Field(description="Which model spoke, for the record.", max_length=MAX_NAME)]
+Tokens = Annotated[
+    int | None,
+    Field(description="Tokens as the provider counted them, for the record.", ge=0, le=MAX_COUNT),
+]
+ExpectedHead = Annotated[
+    str | None,
+    Field(
+        description="The head this was written from (get_debate) or the one the last commit returned. If another "
+        "writer moved it, nothing is written and the answer is stale_head: get_debate, write again, send again.",
+        max_length=128,
+    ),
+]
+WithTranscript = Annotated[bool, Field(description="With the turns; false answers with the state alone.")]
+Window = Annotated[
+    int | None,
+    Field(description="Only the newest turns, this many; all if left out.", ge=1, le=MAX_LIMIT),
+]
+WindowAlias = Annotated[int | None, Field(description="The same as context_turns.", ge=1, le=MAX_LIMIT)]
+WithMetadata = Annotated[bool, Field(description="With tokens, seat and cognition warnings of each turn.")]
+Synthesis = Annotated[
+    str,
+    Field(description="Door's final text: the decision.", min_length=1, max_length=MAX_CONTENT),
+]
+OutputFormat = Annotated[
+    str,
+    _one_of(OUTPUT_FORMATS, "What the answer adds: json the transcript, octave the OCTAVE text, both adds both."),
+]
+Ending = Annotated[
+    str,
+    _one_of((Status.SYNTHESIS, Status.STALEMATE), "synthesis: a decision. stalemate: none was reached."),
+]
+Reason = Annotated[
+    str,
+    Field(description="Why; it stays on the ledger.", min_length=1, max_length=MAX_CONTENT),
+]
+TurnIndex = Annotated[int, Field(description="Which turn; 0 is the first.", ge=0, lt=MAX_LIMIT)]
+StatusFilter = Annotated[str | None, _or_none(Status, "Only debates with this status.")]
+TextFilter = Annotated[
+    str | None,
+    Field(description="Only debates whose id or topic holds this, in any case.", max_length=MAX_TOPIC),
+]
+KnownHead = Annotated[
+    str | None,
+    Field(description="A head that was kept elsewhere; it must stand in the chain.", max_length=128),
+]
+ExportFormat = Annotated[
+    str,
+    _one_of(("json", "octave"), "json: all that is needed to verify it again. octave: text for people and agents."),
+]
