@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from glob import has_magic, iglob
-from itertools import islice
-from pathlib import Path
+from itertools import islice, takewhile
+from pathlib import Path, PurePath
 
 from orchestrator.errors import ConfigurationError
 from orchestrator.secrets import find_secret, is_secret_name
@@ -45,7 +45,7 @@ class Evidence:
         return tuple(lines if lines[-1] else lines[:-1])
 
 
-def gather(patterns: Sequence[str], *, base: Path) -> tuple[Evidence, ...]:
+def gather(patterns: Sequence[str], *, base: Path, within: Sequence[Path] | None = None) -> tuple[Evidence, ...]:
     """Reads the files that paths and globs name.
 
     Args:
@@ -53,6 +53,7 @@ def gather(patterns: Sequence[str], *, base: Path) -> tuple[Evidence, ...]:
             that exists is never read as a glob (`app/[id]/page.tsx`). A glob passes by hidden files and folders
             unless it names them, and by folders that it matches.
         base: the folder that relative patterns start from.
+        within: real folders; a file that is in none of them, links followed, is refused unseen. None is everywhere.
 
     Returns:
         One piece of evidence for each real file, in the order given; a glob's matches are sorted.
@@ -63,7 +64,9 @@ def gather(patterns: Sequence[str], *, base: Path) -> tuple[Evidence, ...]:
     """
     files: dict[tuple[int, int], _File] = {}
     for pattern in patterns:
+        _require_within(_fixed_part(pattern), pattern, base, within)
         for name in _names(pattern, base):
+            _require_within(name, name, base, within)
             file = _look(name, base)
             files.setdefault(file.identity, file)
     if len(files) > MAX_FILES:
@@ -112,6 +115,26 @@ def _names(pattern: str, base: Path) -> Iterator[str]:
     yield from (home + name for name in names)
 
 
+def _fixed_part(pattern: str) -> str:
+    """What stands before a pattern's first wildcard, whole folders only: nothing outside it is looked at."""
+    parts = PurePath(pattern).parts
+    return str(PurePath(*takewhile(lambda part: not has_magic(part), parts)))
+
+
+def _require_within(name: str, shown: str, base: Path, within: Sequence[Path] | None) -> None:
+    """Refuses a place outside the folders that may be read, before anything there is looked at."""
+    if within is None:
+        return
+    root, _, rest = _split_home(name, base)
+    place = Path(os.path.realpath(root / rest))
+    if ".." in PurePath(name).parts or not any(place.is_relative_to(folder) for folder in within):
+        raise ConfigurationError(
+            "is outside the folders that may be read here.",
+            "Name a file below one of them; who runs the server sets them (--root).",
+            source=shown,
+        )
+
+
 def _split_home(pattern: str, base: Path) -> tuple[Path, str, str]:
     """Where a pattern starts, the `~/` that says so, and the rest of it."""
     tilde, slash, rest = pattern.partition("/")
@@ -146,6 +169,9 @@ def _look(name: str, base: Path) -> _File:
 def _read(id: str, file: _File) -> Evidence:
     try:
         with file.path.open("rb") as stream:
+            opened = os.fstat(stream.fileno())
+            if (opened.st_dev, opened.st_ino) != file.identity:  # what was judged is not what would be read
+                raise ConfigurationError("was replaced while it was read.", "Try again.", source=file.shown)
             data = stream.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise _unreadable(file.shown, error) from error

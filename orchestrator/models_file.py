@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from orchestrator.errors import ConfigurationError
 from orchestrator.models.base import Endpoint
-from orchestrator.shelves import standing
+from orchestrator.shelves import is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 
 SUFFIXES = (".yaml", ".yml")
@@ -28,7 +28,7 @@ def models_path(name: str, shelves: Sequence[Path]) -> Path:
     Raises:
         ConfigurationError: no shelf has it.
     """
-    if name.endswith(SUFFIXES) or "/" in name or "\\" in name:
+    if is_path(name, SUFFIXES):
         return Path(name)
     files = standing(shelves, SUFFIXES)
     if name.lower() not in files:

@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.agent import Agent, load_agent
-from orchestrator.errors import UsageError
+from orchestrator.agent import SUFFIX, Agent, load_agent
+from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.evidence import gather
 from orchestrator.hall.terms import Role
 from orchestrator.models.rehearsal import NAME as REHEARSAL
-from orchestrator.models_file import load_models_file
+from orchestrator.models_file import ModelsFile, load_models_file
 from orchestrator.plan import Plan, make_plan
 from orchestrator.prompt import PROTOCOL
 from orchestrator.recipe import Recipe, load_recipe, with_tier
 from orchestrator.routing import resolve
-from orchestrator.shelves import folders
+from orchestrator.shelves import folders, standing
+from orchestrator.strict_yaml import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,13 @@ class Wanted:
     context: Sequence[str] = ()
 
 
-def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path) -> Plan:
+def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: Sequence[Path] | None = None) -> Plan:
     """Resolves and pins everything.
 
     Args:
         environment: where keys are looked for.
         base: the folder that context paths start from.
+        within: the only folders that context may come from; None is everywhere.
 
     Raises:
         UsageError: something cannot be as it was asked for; nothing was begun.
@@ -60,9 +62,24 @@ def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path) -> Plan:
             "Leave out --rehearse, or leave out --wind, --wall and --door.",
         )
     voices = {role: (REHEARSAL,) for role in Role} if wanted.rehearse else wanted.voices
-    routing = resolve(load_models_file(wanted.models, folders("configs")), environment, voices)
-    evidence = gather(wanted.context, base=base)
+    routing = resolve(_models(wanted.models), environment, voices)
+    evidence = gather(wanted.context, base=base, within=within)
     return make_plan(recipe, _agents(recipe), routing, evidence, protocol=PROTOCOL, fence=secrets.token_hex(8))
+
+
+def _models(name: str) -> ModelsFile:
+    """The models file; a route for an agent that nobody has would never be taken, and nobody would notice."""
+    models = load_models_file(name, folders("configs"))
+    known = standing(folders("agents"), (SUFFIX,))
+    for agent in models.agents:
+        if agent not in known:
+            raise ConfigurationError(
+                f"There is no agent called {agent!r:.80}.",
+                did_you_mean(agent, known) or f"The agents are {', '.join(known)}.",
+                source=name,
+                key=f"agents.{agent:.80}",
+            )
+    return models
 
 
 def _agents(recipe: Recipe) -> dict[str, Agent]:

@@ -89,6 +89,7 @@ class Watch:
 
     async def _keep(self) -> None:
         reports = list(self._waiting)
-        self._waiting.clear()
         if reports:
             await in_thread(self._hall.runs.report, self._thread_id, reports)
+        for _ in reports:  # only now: a cancelled call has kept nothing
+            self._waiting.popleft()

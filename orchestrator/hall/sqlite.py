@@ -147,11 +147,6 @@ class SQLiteStore(SQLiteFile):
             newest = db.execute(f"{_LINES} AND e.turn_index >= ?", (no, first)).fetchall()
         return Window(standing, sorted((StoredLine(*row) for row in ends + newest), key=lambda line: line.seq))
 
-    def line(self, thread_id: str, turn_index: int) -> StoredLine | None:
-        with self._snapshot() as db:
-            row = db.execute(f"{_LINES} AND e.turn_index = ?", (_row(db, thread_id)[0], turn_index)).fetchone()
-        return StoredLine(*row) if row else None
-
     def listed(self) -> Sequence[Listed]:
         with self._connection() as db:
             rows = db.execute(

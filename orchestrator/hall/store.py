@@ -86,8 +86,6 @@ class Store(Protocol):
     def window(self, thread_id: str, turns: int) -> Window:
         """Returns the newest `turns` turns; the cost does not depend on how many there are before."""
 
-    def line(self, thread_id: str, turn_index: int) -> StoredLine | None: ...
-
     def listed(self) -> Sequence[Listed]:
         """Returns every thread, the one that moved last first."""
 

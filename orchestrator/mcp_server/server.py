@@ -13,6 +13,7 @@ from mcp.server import MCPServer
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server.prompts import add_prompts
 from orchestrator.mcp_server.resources import add_resources
+from orchestrator.mcp_server.runs import run_tools
 from orchestrator.mcp_server.tools import hall_tools
 
 NAME = "debate-hall"
@@ -48,7 +49,7 @@ def build(hall: Hall, *, roots: Sequence[Path], out: Path | None) -> MCPServer:
             title="Debate hall",
             instructions=INSTRUCTIONS,
             version=version("run-debate"),
-            tools=hall_tools(hall),
+            tools=[*hall_tools(hall), *run_tools(hall, roots, out)],
         )
     add_resources(server, hall)
     add_prompts(server, hall)

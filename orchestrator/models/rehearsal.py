@@ -103,8 +103,8 @@ class _Worksheet:
 
     def _terms(self) -> Iterator[str]:
         yield "## QUESTIONS"
-        yield from self._numbered(range(1, len(self._questions)))
-        yield from self._section(0)
+        yield from self._numbered(range(len(self._questions)))
+        yield from self._section()
         yield "## TERMS TO SETTLE"
         yield (
             "Write one sentence for each word that two people at this table could read differently; later rounds rest "
@@ -116,9 +116,9 @@ class _Worksheet:
         for index in range(middle):
             yield f"### Option {index + 1}: {self._asked(index)}"
             yield _BLANK
-        yield from self._section(middle)
+        yield from self._section()
         yield "## QUESTIONS"
-        yield from self._numbered(range(middle + 1, len(self._questions)))
+        yield from self._numbered(range(middle, len(self._questions)))
 
     def _wall(self) -> Iterator[str]:
         middle = len(self._questions) // 2
@@ -130,26 +130,27 @@ class _Worksheet:
         yield "## EVIDENCE"
         yield from self._numbered(range(middle))
         yield "## CONSTRAINTS"
-        yield from self._numbered(range(middle, len(self._questions) - 1))
+        yield from self._numbered(range(middle, len(self._questions)))
         yield (
             "Write each as `- [C1] CONSTRAINT: …` with Reality, Violation and Instead, or as `- [C1] OPPORTUNITY: …` "
             "with Build and Done when; both with Remediation."
         )
-        yield from self._section(-1)
+        yield from self._section()
 
     def _door(self) -> Iterator[str]:
-        yield from self._section(0)
+        yield from self._section()
         yield "## STEPS"
         heard = [turn for turn in self._task.said if turn.round == self._task.round and turn.role is not Role.DOOR]
         asked = _in_rotation((label(turn), questions_in(turn.text)) for turn in heard)[:_MOST_HEARD]
         steps = [f'Say how the path answers {turn}, which asks "{question}"' for turn, question in asked]
-        steps += [self._asked(index) for index in range(1, len(self._questions))]
+        steps += [self._asked(index) for index in range(len(self._questions))]
         yield from (f"{number}. {step}\n\n   {_BLANK}" for number, step in enumerate(steps, 1))
         yield "## SYNTHESIS"
-        turns = f" ({', '.join(f'T{turn.number}' for turn in heard)})" if heard else ""
+        walls = ", ".join(f"T{turn.number}" for turn in heard if turn.role is Role.WALL)
+        honoured = f" ({walls})" if walls else ""
         yield (
             "Answer what is on the table in one sentence. Then say what this path keeps of Wind, what it honours of "
-            f"Wall{turns}, what it gives up, and who pays for that."
+            f"Wall{honoured}, what it gives up, and who pays for that."
         )
         yield _BLANK
 
@@ -166,9 +167,10 @@ class _Worksheet:
     def _numbered(self, indexes: Iterable[int]) -> Iterator[str]:
         yield from (f"{number}. {self._asked(index)}\n\n   {_BLANK}" for number, index in enumerate(indexes, 1))
 
-    def _section(self, index: int) -> Iterator[str]:
+    def _section(self) -> Iterator[str]:
+        """The part only this agent writes; its questions stand elsewhere, for none is made for a certain part."""
         yield f"## {one_line(self._task.section, 80) or 'IN YOUR OWN WORDS'}"
-        yield self._asked(index)
+        yield "No other seat writes this part. Fill it in from your answers on this sheet and from the turns so far."
         yield _BLANK
 
     def _what_wind_said(self) -> Iterator[str]:

@@ -139,6 +139,6 @@ async def test_what_is_not_there_is_not_found(read: Read, own_files: None, uri: 
 
 async def test_a_broken_ledger_is_told_with_its_code(read: Read, debate: str, state: Path) -> None:
     with closing(sqlite3.connect(state / "hall.sqlite3", isolation_level=None)) as db:
-        assert db.execute("UPDATE texts SET text = 'forged' WHERE text = 'What if we do?'").rowcount == 1
+        assert db.execute("UPDATE texts SET words = 'forged' WHERE words = 'What if we do?'").rowcount == 1
     with pytest.raises(MCPError, match="ledger_broken: "):
         await read(f"debate://{debate}/octave")

@@ -1,0 +1,226 @@
+"""The tools that hold whole debates: each runs in a process of its own, and what it does is read from the store.
+
+So a client or a server that goes away stops nothing, and any server on the same hall can say how a run goes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+import anyio
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from orchestrator.errors import ConfigurationError, LimitReached, ThreadExists
+from orchestrator.hall.folder import state_folder
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.inputs import require_words
+from orchestrator.hall.terms import Role, Status
+from orchestrator.mcp_server import parameters as p
+from orchestrator.mcp_server.refusals import CodedTool
+from orchestrator.run_state import RunState, run_state
+
+MOST_RUNS = 8  # at once, of one server
+LOOK_S = 0.25  # how often a waiting call looks for news
+PROGRESS_S = 10.0  # a client that waits hears of the run at least this often
+
+RecipeName = Annotated[str, Field(description="How to debate: a name that list_recipes shows.", max_length=64)]
+Tier = Annotated[str | None, Field(description="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")]
+ModelsName = Annotated[str, Field(description="Which models speak: the name of a models file.", max_length=64)]
+Voices = Annotated[list[str] | None, Field(description="Models for this role, in order; they win over `models`.")]
+Rehearse = Annotated[bool, Field(description="Ask no model: write worksheets for a debate held by people.")]
+ContextFiles = Annotated[
+    list[str] | None, Field(description="Evidence: text files and globs below the server's roots.")
+]
+NewThreadId = Annotated[str | None, Field(description="The date and the topic's words if left out.", max_length=128)]
+Wait = Annotated[bool, Field(description="Answer when the debate has ended, with progress; false answers at once.")]
+WaitSeconds = Annotated[float, Field(description="Wait for news at most this long; 0 answers at once.", ge=0, le=50)]
+After = Annotated[int | None, Field(description="The `news` you know; the call waits for what came after it.", ge=-1)]
+
+
+class RunResult(TypedDict):
+    """A debate that a run holds, as it stands now. `decision` is there when it has been made."""
+
+    thread_id: str
+    status: str
+    marks: list[str]
+    turn_count: int
+    max_turns: int
+    next_role: str | None
+    head: str
+    run: RunState
+    decision: str | None
+
+
+@dataclass(frozen=True)
+class RunTools:
+    """Whole debates over a hall.
+
+    Args:
+        roots: the folders that evidence may come from.
+        out: the folder that holds each run's folder.
+    """
+
+    hall: Hall
+    roots: Sequence[Path]
+    out: Path
+    children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    async def run_debate(
+        self,
+        topic: p.Topic,
+        ctx: Context,
+        recipe: RecipeName = "standard",
+        tier: Tier = None,
+        models: ModelsName = "models",
+        wind: Voices = None,
+        wall: Voices = None,
+        door: Voices = None,
+        rehearse: Rehearse = False,
+        context: ContextFiles = None,
+        thread_id: NewThreadId = None,
+        wait: Wait = False,
+    ) -> RunResult:
+        """Hold a whole debate between models and decide: no turns to take by hand.
+
+        It runs in a process of its own and answers at once; read debate_status for how it goes and get_debate for what
+        was said. With wait=true it answers at the end and reports progress; a client that gives up earlier loses
+        nothing. A debate of frontier models takes minutes and costs money: not for questions of fact or plain tasks.
+        """
+        voices: dict[Role, Sequence[str]] = {Role.WIND: wind or (), Role.WALL: wall or (), Role.DOOR: door or ()}
+        started = await anyio.to_thread.run_sync(
+            self._start, topic, recipe, tier, models, voices, rehearse, tuple(context or ()), thread_id
+        )
+        if wait:
+            await self._to_the_end(started, ctx)
+        return await anyio.to_thread.run_sync(self._result, started)
+
+    async def debate_status(
+        self, thread_id: p.ThreadId, wait_seconds: WaitSeconds = 0.0, after: After = None
+    ) -> RunResult:
+        """Say how a run goes: who is drafting, turns so far, seconds, tokens, cost, and the decision when it is there.
+
+        With wait_seconds it answers as soon as there is news (after the `news` you pass, else after now) or the time is
+        up. Works for runs of any process on this hall, the command line's too.
+        """
+        result = await anyio.to_thread.run_sync(self._result, thread_id)
+        known = result["run"]["news"] if after is None else after
+        with anyio.move_on_after(wait_seconds):
+            while result["run"]["news"] <= known and result["run"]["state"] == "running":
+                await anyio.sleep(LOOK_S)
+                result = await anyio.to_thread.run_sync(self._result, thread_id)
+        return result
+
+    def cancel_run(self, thread_id: p.ThreadId, reason: p.Reason) -> RunResult:
+        """Stop a run, wherever it is: calls in flight are cancelled, committed turns stand, the debate stays open.
+
+        To end the debate itself, use force_close_debate.
+        """
+        require_words(reason, "reason")
+        self.hall.runs.stop(thread_id, reason)
+        return self._result(thread_id)
+
+    def _start(
+        self,
+        topic: str,
+        recipe: str,
+        tier: str | None,
+        models: str,
+        voices: dict[Role, Sequence[str]],
+        rehearse: bool,
+        context: Sequence[str],
+        thread_id: str | None,
+    ) -> str:
+        """Opens the debate and starts its process; returns its id."""
+        from orchestrator import background  # here: what holds debates is slow to load, and most calls do without
+        from orchestrator.runner import open_debate
+        from orchestrator.shelves import is_path
+        from orchestrator.thread_id import thread_id_for
+        from orchestrator.wanted import Wanted, prepare
+
+        require_words(topic, "topic")
+        self._require_room()
+        for name in (recipe, models):
+            if is_path(name, (".yaml", ".yml")):
+                raise ConfigurationError(f"{name!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
+        base = self.roots[0] if self.roots else Path.cwd()
+        plan = prepare(Wanted(recipe, tier, models, voices, rehearse, context), os.environ, base, tuple(self.roots))
+        today = datetime.now().astimezone().date()
+        ids = (thread_id_for(topic, today, attempt) for attempt in count(1)) if thread_id is None else iter([thread_id])
+        for candidate in ids:
+            try:
+                open_debate(self.hall, plan, candidate, topic)
+            except ThreadExists:
+                if thread_id is not None:
+                    raise
+                continue
+            self.hall.runs.begin(candidate, "a process that is starting")
+            self.children[candidate] = background.start(candidate, self.out / candidate)
+            return candidate
+        raise AssertionError("there is always another id")
+
+    def _require_room(self) -> None:
+        for thread_id, child in list(self.children.items()):
+            if child.poll() is not None:
+                del self.children[thread_id]
+        if len(self.children) >= MOST_RUNS:
+            raise LimitReached(f"{MOST_RUNS} runs of this server are going on.", "Wait for one, or cancel one.")
+
+    async def _to_the_end(self, thread_id: str, ctx: Context) -> None:
+        """Reports progress until the run is over."""
+        told, silent_s = -2, 0.0
+        while True:
+            result = await anyio.to_thread.run_sync(self._result, thread_id)
+            run = result["run"]
+            if run["news"] != told or silent_s >= PROGRESS_S:
+                told, silent_s = run["news"], 0.0
+                await ctx.report_progress(run["turns"], run["planned_turns"] or result["max_turns"], _in_words(run))
+            if run["state"] != "running":
+                return
+            await anyio.sleep(LOOK_S)
+            silent_s += LOOK_S
+
+    def _result(self, thread_id: str) -> RunResult:
+        debate = self.hall.get_debate(thread_id, include_transcript=False)
+        decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and not debate["marks"]
+        reports, silence_s = self.hall.runs.reports(thread_id), self.hall.runs.silence_s(thread_id)
+        return {
+            "thread_id": debate["thread_id"],
+            "status": debate["status"],
+            "marks": debate["marks"],
+            "turn_count": debate["turn_count"],
+            "max_turns": debate["max_turns"],
+            "next_role": debate["next_role"],
+            "head": debate["head"],
+            "run": run_state(reports, silence_s),
+            "decision": debate["synthesis"] if decided else None,
+        }
+
+
+def _in_words(run: RunState) -> str:
+    at_work = ", ".join(f"{seat['role']} {seat['agent']}" for seat in run["drafting"])
+    where = f"round {run['round']} of {run['rounds']}, {run['turns']} turns" if run["rounds"] else "starting"
+    return f"{run['state']}: {where}{f'; drafting: {at_work}' if at_work else ''}"
+
+
+def run_tools(hall: Hall, roots: Sequence[Path], out: Path | None) -> list[Tool]:
+    """The tools over a hall, with the folders they may read from and write to."""
+    tools = RunTools(hall, roots, out if out is not None else state_folder(os.environ) / "debates")
+    starts = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
+    reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    stops = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+    return [
+        CodedTool.of(tools.run_debate, "Hold a whole debate", starts),
+        CodedTool.of(tools.debate_status, "See how a run goes", reads),
+        CodedTool.of(tools.cancel_run, "Stop a run", stops),
+    ]
