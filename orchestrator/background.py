@@ -19,6 +19,7 @@ from orchestrator.drafting import Drafting, Paid
 from orchestrator.errors import RunPaused
 from orchestrator.events import Reader, Stream
 from orchestrator.hall.hall import Hall
+from orchestrator.models.base import Model
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
 from orchestrator.record import make_record
@@ -45,36 +46,47 @@ def start(thread_id: str, folder: Path) -> subprocess.Popen[bytes]:
         )
 
 
-async def hold(hall: Hall, plan: Plan, thread_id: str, paid: Paid, *readers: Reader) -> Run:
+async def hold(
+    hall: Hall, plan: Plan, thread_id: str, paid: Paid, *readers: Reader, client: Model | None = None
+) -> Run:
     """Holds an open debate with the models its plan names.
 
     Args:
         paid: gathers what the run pays for, also when it does not come to its end.
         readers: who reads its events, beside the store.
+        client: the model of the client that asks for the debate, for the routes that name it.
 
     Raises:
         RunPaused: as `runner.hold_debate` says.
     """
     watch = Watch(hall, thread_id)
     stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers)
-    async with aclosing(Switchboard()) as models:
+    async with aclosing(Switchboard(client)) as models:
         return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream, paid=paid), watch)
+
+
+def write(folder: Path, plan: Plan, ended: Run) -> None:
+    """Writes a run's files."""
+    record = make_record(ended.debate, plan, ended.warnings)
+    run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
+
+
+def keep(folder: Path, paid: Paid) -> None:
+    """Keeps what was paid for and became no turn."""
+    run_folder.keep_drafts(folder, paid.unused)
 
 
 def main(thread_id: str, folder: Path) -> None:
     with Hall.open() as hall:
         pinned = hall.debate(thread_id).plan
         assert pinned is not None, "only a planned debate is started here"
-        plan = Plan.decode(pinned)
-        paid = Paid()
+        plan, paid = Plan.decode(pinned), Paid()
         try:
-            ended = anyio.run(hold, hall, plan, thread_id, paid)
-            record = make_record(ended.debate, plan, ended.warnings)
-            run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
+            write(folder, plan, anyio.run(hold, hall, plan, thread_id, paid))
         except RunPaused:
             pass  # the reason is told to the store
         finally:
-            run_folder.keep_drafts(folder, paid.unused)
+            keep(folder, paid)
 
 
 if __name__ == "__main__":

@@ -116,6 +116,11 @@ class Plan(Shape):
         return sum(len(planned.seats) for planned in self.rounds)
 
     @property
+    def routes(self) -> frozenset[str]:
+        """Every route that a seat may ask."""
+        return frozenset(route for planned in self.rounds for seat in planned.seats for route in seat.routes)
+
+    @property
     def is_rehearsal(self) -> bool:
         """Whether any seat's words come from the rehearsal instead of a model."""
         return any(seat.routes[0] == REHEARSAL_ROUTE for planned in self.rounds for seat in planned.seats)

@@ -24,8 +24,6 @@ pytestmark = pytest.mark.anyio
 
 SKILLS = ("debate-hall", "debate-hall-manual")
 BY_HAND = {"init_debate", "pick_next_speaker", "add_turn", "get_debate", "close_debate"}
-RUNNERS = {"run_debate", "debate_status", "cancel_run"}
-not_yet = pytest.mark.xfail(strict=True, reason="the server has no tools for runs yet; remove the mark when it has")
 
 
 class FrontMatter(Shape):
@@ -107,20 +105,14 @@ def test_the_body_is_one_octave_document(skill: str) -> None:
 async def test_every_signature_is_that_of_the_tool_parameter_by_parameter(
     skill: str, tools: dict[str, dict[str, Any]]
 ) -> None:
-    named = {tool: text for tool, text in signatures(skill).items() if tool not in RUNNERS}
+    named = signatures(skill)
     assert {tool: parameters_of(text) for tool, text in named.items()} == {
         tool: parameters_in(tools[tool]) for tool in named
     }
 
 
-@not_yet
-@pytest.mark.parametrize("tool", sorted(RUNNERS))
-async def test_the_runners_signatures_are_those_of_its_tools(tool: str, tools: dict[str, dict[str, Any]]) -> None:
-    assert parameters_of(signatures("debate-hall")[tool]) == parameters_in(tools[tool])
-
-
 async def test_every_tool_of_ours_is_named(tools: dict[str, dict[str, Any]]) -> None:
-    assert set(signatures("debate-hall")) == set(tools) | RUNNERS
+    assert set(signatures("debate-hall")) == set(tools)
     assert set(signatures("debate-hall-manual")) == BY_HAND
 
 
@@ -129,7 +121,7 @@ async def test_every_name_in_the_prose_that_looks_like_a_tool_is_a_tool_or_a_par
     skill: str, tools: dict[str, dict[str, Any]]
 ) -> None:
     answers = {"next_role", "legal_roles", "starved_roles", "stale_head"}
-    known = set(tools) | RUNNERS | answers | set(chain.from_iterable(schema["properties"] for schema in tools.values()))
+    known = set(tools) | answers | set(chain.from_iterable(schema["properties"] for schema in tools.values()))
     prose = " ".join(text for text in strings(parts(skill)[1]) if not is_call(text))
     assert set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", prose)) - known == set()
 

@@ -29,6 +29,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
 from orchestrator.hall.terms import Status
+from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
 from orchestrator.record import DecisionRecord, make_record
 from orchestrator.runner import Run, open_debate
@@ -84,6 +85,7 @@ def _run(call: Call, wanted: Wanted, place: Place) -> int:
     if call.out is not None and not call.dry_run:
         run_folder.require_unused(call.out)
     plan = prepare(wanted, os.environ, _working_folder())
+    Switchboard().require(plan.routes)
     place.rehearsal = plan.is_rehearsal
     if call.dry_run:
         answer(json_text(run_folder.describe(plan)) if call.as_json else visible(run_folder.outline(plan)))

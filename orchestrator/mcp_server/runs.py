@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import anyio
 import anyio.to_thread
@@ -21,14 +22,19 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from orchestrator.errors import ConfigurationError, LimitReached, ThreadExists
+from orchestrator.errors import ConfigurationError, LimitReached, RunPaused, ThreadExists, UsageError
 from orchestrator.hall.folder import state_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_words
 from orchestrator.hall.terms import Role, Status
 from orchestrator.mcp_server import parameters as p
+from orchestrator.mcp_server.client_model import ClientModel
 from orchestrator.mcp_server.refusals import CodedTool
+from orchestrator.models.switchboard import CLIENT
 from orchestrator.run_state import RunState, run_state
+
+if TYPE_CHECKING:
+    from orchestrator.plan import Plan
 
 MOST_RUNS = 8  # at once, of one server
 LOOK_S = 0.25  # how often a waiting call looks for news
@@ -98,12 +104,18 @@ class RunTools:
         nothing. A debate of frontier models takes minutes and costs money: not for questions of fact or plain tasks.
         """
         voices: dict[Role, Sequence[str]] = {Role.WIND: wind or (), Role.WALL: wall or (), Role.DOOR: door or ()}
-        started = await anyio.to_thread.run_sync(
-            self._start, topic, recipe, tier, models, voices, rehearse, tuple(context or ()), thread_id
+        plan = await anyio.to_thread.run_sync(
+            self._plan, topic, recipe, tier, models, voices, rehearse, tuple(context or ())
         )
+        client = _client_of(plan, ctx, wait)
+        opened = await anyio.to_thread.run_sync(self._open, plan, topic, thread_id)
+        if client is not None:
+            await self._hold_here(plan, opened, client, ctx)
+        else:
+            await anyio.to_thread.run_sync(self._start, opened)
         if wait:
-            await self._to_the_end(started, ctx)
-        return await anyio.to_thread.run_sync(self._result, started)
+            await self._to_the_end(opened, ctx)
+        return await anyio.to_thread.run_sync(self._result, opened)
 
     async def debate_status(
         self, thread_id: p.ThreadId, wait_seconds: WaitSeconds = 0.0, after: After = None
@@ -130,7 +142,7 @@ class RunTools:
         self.hall.runs.stop(thread_id, reason)
         return self._result(thread_id)
 
-    def _start(
+    def _plan(
         self,
         topic: str,
         recipe: str,
@@ -139,13 +151,8 @@ class RunTools:
         voices: dict[Role, Sequence[str]],
         rehearse: bool,
         context: Sequence[str],
-        thread_id: str | None,
-    ) -> str:
-        """Opens the debate and starts its process; returns its id."""
-        from orchestrator import background  # here: what holds debates is slow to load, and most calls do without
-        from orchestrator.runner import open_debate
-        from orchestrator.shelves import is_path
-        from orchestrator.thread_id import thread_id_for
+    ) -> Plan:
+        from orchestrator.shelves import is_path  # here, as below: what holds debates is slow to load
         from orchestrator.wanted import Wanted, prepare
 
         require_words(topic, "topic")
@@ -154,7 +161,13 @@ class RunTools:
             if is_path(name, (".yaml", ".yml")):
                 raise ConfigurationError(f"{name!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
         base = self.roots[0] if self.roots else Path.cwd()
-        plan = prepare(Wanted(recipe, tier, models, voices, rehearse, context), os.environ, base, tuple(self.roots))
+        return prepare(Wanted(recipe, tier, models, voices, rehearse, context), os.environ, base, tuple(self.roots))
+
+    def _open(self, plan: Plan, topic: str, thread_id: str | None) -> str:
+        """Opens the debate under the id that was asked for, else under the first free one; returns it."""
+        from orchestrator.runner import open_debate
+        from orchestrator.thread_id import thread_id_for
+
         today = datetime.now().astimezone().date()
         ids = (thread_id_for(topic, today, attempt) for attempt in count(1)) if thread_id is None else iter([thread_id])
         for candidate in ids:
@@ -165,9 +178,27 @@ class RunTools:
                     raise
                 continue
             self.hall.runs.begin(candidate, "a process that is starting")
-            self.children[candidate] = background.start(candidate, self.out / candidate)
             return candidate
         raise AssertionError("there is always another id")
+
+    def _start(self, thread_id: str) -> None:
+        from orchestrator import background
+
+        self.children[thread_id] = background.start(thread_id, self.out / thread_id)
+
+    async def _hold_here(self, plan: Plan, thread_id: str, client: ClientModel, ctx: Context) -> None:
+        """Holds a debate for which the client's model speaks: only as long as the client waits can it be asked."""
+        from orchestrator import background
+        from orchestrator.drafting import Paid
+
+        paid = Paid()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._to_the_end, thread_id, ctx)
+            with suppress(RunPaused):  # the reason is told to the store, and so to the answer
+                ended = await background.hold(self.hall, plan, thread_id, paid, client=client)
+                await anyio.to_thread.run_sync(background.write, self.out / thread_id, plan, ended)
+            group.cancel_scope.cancel()
+        await anyio.to_thread.run_sync(background.keep, self.out / thread_id, paid)
 
     def _require_room(self) -> None:
         for thread_id, child in list(self.children.items()):
@@ -205,6 +236,19 @@ class RunTools:
             "run": run_state(reports, silence_s),
             "decision": debate["synthesis"] if decided else None,
         }
+
+
+def _client_of(plan: Plan, ctx: Context, wait: bool) -> ClientModel | None:
+    """The client's model, where a seat is to ask it.
+
+    Raises:
+        UsageError: the client cannot be asked.
+    """
+    if CLIENT not in plan.routes:
+        return None
+    if not wait:
+        raise UsageError("The route `client` asks your own model while you wait.", "Call again with wait=true.")
+    return ClientModel(ctx)
 
 
 def _in_words(run: RunState) -> str:

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from orchestrator.errors import UsageError
 from orchestrator.models.base import Model
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.rehearsal import Rehearsal
 
+CLIENT = "client"  # the route to the model of the MCP client that asks for the debate
+
 
 class Switchboard:
-    """The rehearsal under its own name, litellm for every other route. Close it before the event loop ends."""
+    """The rehearsal and the client's model under their own names, litellm for every other route.
 
-    def __init__(self) -> None:
-        self._rehearsal, self._litellm = Rehearsal(), LiteLLM()
+    Close it before the event loop ends.
+
+    Args:
+        client: the model of the client that asks, where there is one.
+    """
+
+    def __init__(self, client: Model | None = None) -> None:
+        self._named: dict[str, Model] = {REHEARSAL: Rehearsal()} | ({CLIENT: client} if client else {})
+        self._litellm = LiteLLM()
+
+    def require(self, routes: Iterable[str]) -> None:
+        """Judges routes before anything is begun.
+
+        Raises:
+            UsageError: a route leads to the client's model, and there is no client.
+        """
+        if CLIENT in set(routes) - self._named.keys():
+            raise UsageError(
+                "The route `client` is the model of an MCP client that asks for the debate; here nobody does.",
+                "Name another model, or call run_debate from a client that offers sampling.",
+            )
 
     def of(self, route: str) -> Model:
-        return self._rehearsal if route == REHEARSAL else self._litellm
+        return self._named.get(route, self._litellm)
 
     async def aclose(self) -> None:
         await self._litellm.aclose()
