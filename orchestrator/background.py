@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -18,6 +19,7 @@ from orchestrator import run_folder
 from orchestrator.drafting import Drafting, Paid
 from orchestrator.errors import RunPaused
 from orchestrator.events import Reader, Stream
+from orchestrator.files import prepare_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.models.base import Model
 from orchestrator.models.switchboard import Switchboard
@@ -34,11 +36,14 @@ def start(thread_id: str, folder: Path) -> subprocess.Popen[bytes]:
 
     Args:
         folder: where the run's files go, made if it is not there.
+
+    Raises:
+        UsageError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOG).open("ab") as log:
+    with (prepare_folder(folder) / LOG).open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.background", thread_id, str(folder)],
+            # -P: nothing that stands in the working folder is taken for a module
+            [sys.executable, "-P", "-m", "orchestrator.background", thread_id, str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -47,19 +52,26 @@ def start(thread_id: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 async def hold(
-    hall: Hall, plan: Plan, thread_id: str, paid: Paid, *readers: Reader, client: Model | None = None
+    hall: Hall,
+    plan: Plan,
+    thread_id: str,
+    paid: Paid,
+    *readers: Reader,
+    begun: bool = False,
+    client: Model | None = None,
 ) -> Run:
     """Holds an open debate with the models its plan names.
 
     Args:
         paid: gathers what the run pays for, also when it does not come to its end.
         readers: who reads its events, beside the store.
+        begun: the run is begun already, see `Watch`.
         client: the model of the client that asks for the debate, for the routes that name it.
 
     Raises:
         RunPaused: as `runner.hold_debate` says.
     """
-    watch = Watch(hall, thread_id)
+    watch = Watch(hall, thread_id, begun=begun)
     stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers)
     async with aclosing(Switchboard(client)) as models:
         return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream, paid=paid), watch)
@@ -82,7 +94,7 @@ def main(thread_id: str, folder: Path) -> None:
         assert pinned is not None, "only a planned debate is started here"
         plan, paid = Plan.decode(pinned), Paid()
         try:
-            write(folder, plan, anyio.run(hold, hall, plan, thread_id, paid))
+            write(folder, plan, anyio.run(partial(hold, hall, plan, thread_id, paid, begun=True)))
         except RunPaused:
             pass  # the reason is told to the store
         finally:

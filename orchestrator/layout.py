@@ -15,6 +15,11 @@ class RoundShape(NamedTuple):
     wall: int
     door: int
 
+    @property
+    def letters(self) -> str:
+        """The round as tables write it: W LLL D."""
+        return " ".join(letter * count for letter, count in zip("WLD", self, strict=True))
+
 
 class Slot(NamedTuple):
     """One turn to come: the role that speaks, and which of the role's seats, 0-based."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -21,6 +21,7 @@ from operator import itemgetter
 from pathlib import PurePath
 
 REMOVED = "[secret removed]"
+KEY_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # how the names of variables end that hold one
 SHORTEST_KEY = 8  # a shorter "key" (`none`, `ollama`) is a local server's formality, and a word that texts need
 
 _FILES = {
@@ -98,6 +99,11 @@ def scrub(text: str, keys: Iterable[str] = ()) -> str:
             kept += [text[at:start], REMOVED]
         at = max(at, end)
     return "".join([*kept, text[at:]])
+
+
+def keys_in(environment: Mapping[str, str]) -> list[str]:
+    """The values of an environment's variables that hold keys, by their names."""
+    return [value for name, value in environment.items() if name.upper().endswith(KEY_NAMES)]
 
 
 def _search(text: str) -> Iterator[tuple[str, Iterator[re.Match[str]]]]:

@@ -29,10 +29,11 @@ class Watch:
     Args:
         hall: where the run's debate is.
         thread_id: the debate.
+        begun: whoever opened the debate has begun its run; what was asked of it since then is heard first.
     """
 
-    def __init__(self, hall: Hall, thread_id: str) -> None:
-        self._hall, self._thread_id = hall, thread_id
+    def __init__(self, hall: Hall, thread_id: str, *, begun: bool = False) -> None:
+        self._hall, self._thread_id, self._begun = hall, thread_id, begun
         self._waiting: deque[dict[str, Any]] = deque()
         self._news = anyio.Event()
 
@@ -50,7 +51,10 @@ class Watch:
             StoreError: the store cannot be asked any more.
             DebateError: what the run raises.
         """
-        await in_thread(self._hall.runs.begin, self._thread_id, f"process {os.getpid()} on {socket.gethostname()}")
+        if self._begun:
+            await self._hear()
+        else:
+            await in_thread(self._hall.runs.begin, self._thread_id, f"process {os.getpid()} on {socket.gethostname()}")
         errors: list[DebateError] = []  # a task group would wrap them
         async with anyio.create_task_group() as group:
             group.start_soon(self._attend, group.cancel_scope, errors)

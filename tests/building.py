@@ -12,7 +12,7 @@ from typing import Any
 
 from hall.halls import HastyStore
 from orchestrator.agent import Agent, load_agent
-from orchestrator.drafting import Drafting, Patience
+from orchestrator.drafting import Drafting, Paid, Patience
 from orchestrator.events import Event
 from orchestrator.evidence import Evidence
 from orchestrator.hall.debate import Debate
@@ -136,8 +136,11 @@ async def hold(
     *,
     topic: str = TOPIC,
     patience: Patience = NO_WAITS,
+    paid: Paid | None = None,
 ) -> Run:
-    return await run_debate(hall, plan, THREAD, topic, Drafting(lambda route: model, reader, patience))
+    """Holds a debate; what it pays for is gathered in `paid`, also when it does not come to its end."""
+    gathered = Paid() if paid is None else paid
+    return await run_debate(hall, plan, THREAD, topic, Drafting(lambda route: model, reader, patience, gathered))
 
 
 def turns_of(debate: Debate) -> tuple[Turn, ...]:

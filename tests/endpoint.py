@@ -41,6 +41,8 @@ class Call:
     headers: Mapping[str, str]
     started: int
     finished: int | None = None  # None while in flight, or when the caller went away
+    answer: str | None = None  # the text that went back, as far as it was counted
+    cached: int = 0  # tokens of its messages that were counted as cached
 
     @property
     def prompt(self) -> str:
@@ -276,6 +278,7 @@ class ModelServer:
 
     def _completion(self, call: Call, answer: Answer) -> dict[str, Any]:
         prompt, completion = tokens(call.messages), tokens((("assistant", answer.text),))
+        call.answer, call.cached = answer.text, self._cached(call)
         return {
             "id": f"chatcmpl-{call.number}",
             "object": "chat.completion",
@@ -292,7 +295,7 @@ class ModelServer:
                 "prompt_tokens": prompt,
                 "completion_tokens": completion,
                 "total_tokens": prompt + completion,
-                "prompt_tokens_details": {"cached_tokens": self._cached(call)},
+                "prompt_tokens_details": {"cached_tokens": call.cached},
             },
         }
 

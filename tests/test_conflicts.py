@@ -24,7 +24,7 @@ from building import LETTERS, THREAD, hall_at, hold, plan_of, turns_of, voices
 from hall.halls import HastyStore
 from orchestrator import commits
 from orchestrator.commits import MOST_CONFLICTS
-from orchestrator.drafting import Draft
+from orchestrator.drafting import Draft, Paid
 from orchestrator.errors import HallError, RunPaused
 from orchestrator.events import Event, HeadMoved, Paused, RoundStarted, TurnCommitted
 from orchestrator.hall.debate import Debate, Line
@@ -114,13 +114,14 @@ class Table:
         self.plan, self.acts, self.folder = plan, dict(acts), folder
         self.model = voices(self._asked)
         self.events: list[Event] = []
+        self.paid = Paid()
         self._numbers = count()
 
     async def hold(self) -> Run:
         with Watched(self.folder, self._at) as hall, hall_at(self.folder) as other:
             self.writer = Writer(other, self.plan.mode)
             with anyio.fail_after(20):
-                return await hold(hall, self.plan, self.model, self._told)
+                return await hold(hall, self.plan, self.model, self._told, paid=self.paid)
 
     def debate(self) -> Debate:
         with hall_at(self.folder) as hall:
@@ -502,10 +503,10 @@ async def test_a_turn_and_then_the_kill_switch_leave_nothing_to_write_again(tmp_
 async def test_a_writer_who_never_rests_pauses_the_run(tmp_path: Path) -> None:
     table = Table(tmp_path / "state", plan_of("speed"), {})
     table.model = voices(lambda request: table.writer.note())
-    with pytest.raises(RunPaused, match=f"moved the head of {THREAD} {MOST_CONFLICTS + 1} times") as paused:
+    with pytest.raises(RunPaused, match=f"moved the head of {THREAD} {MOST_CONFLICTS + 1} times"):
         await table.hold()
     assert isinstance(table.events[-1], Paused)
-    assert len(paused.value.drafts) == len(table.model.requests)
+    assert len(table.paid.unused) == len(table.model.requests) == len(table.paid.attempts)
 
 
 async def test_a_writer_who_opens_a_round_after_every_door_pauses_the_run(

@@ -11,9 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from orchestrator.cli.run_debate import run_debate
+from orchestrator.hall.terms import Role
+from orchestrator.recipe import TIERS
 
 ROOT = Path(__file__).parents[1]
 PATTERNS = ROOT / "docs" / "multi-model-debate-patterns.md"
+DOCUMENTS = [ROOT / "README.md", ROOT / "agents" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +74,43 @@ def _bare(line: str) -> str:
 def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = blocks("python", PATTERNS)
     exec(compile(example, str(PATTERNS), "exec"), {})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
+    links = re.findall(r"\]\(([^()\s]+)\)|^\[[^]]+\]:\s+(\S+)", document.read_text(), re.MULTILINE)
+    files = [link.partition("#")[0] for pair in links for link in pair if link and not link.startswith("https://")]
+    missing = [file for file in files if file and not (document.parent / file).exists()]
+    assert missing == []
+
+
+def test_the_documents_link_to_one_another() -> None:
+    assert "(docs/mcp.md)" in (ROOT / "README.md").read_text()
+    assert len(DOCUMENTS) >= 4
+
+
+def test_the_table_of_tiers_names_the_agents_that_sit_there() -> None:
+    rows = re.findall(r"^\| ([123]) \|.*\| (.*) \|$", (ROOT / "agents" / "README.md").read_text(), re.MULTILINE)
+    by_role = ". ".join(f"{role}: {', '.join(names)}" for role, names in seated("2").items())
+    by_domain = ". ".join(f"{tier[2:]}: {everybody(tier)}" for tier in TIERS if tier.startswith("3:"))
+    assert rows == [("1", everybody("1")), ("2", by_role), ("3", by_domain)]
+
+
+def seated(tier: str) -> dict[Role, list[str]]:
+    return {role: [seat.agent for seat in getattr(TIERS[tier], role.lower())] for role in Role}
+
+
+def everybody(tier: str) -> str:
+    return ", ".join(name for names in seated(tier).values() for name in names)
+
+
+@pytest.mark.parametrize("recipe", sorted((ROOT / "recipes").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_recipe_that_has_what_this_version_does_without_says_so(recipe: Path) -> None:
+    text = recipe.read_text()
+    has = re.search(r"^(consensus|early_close|context|limits|on_limit):", text, re.MULTILINE)
+    said = re.search(r"this version (does without|takes no votes)", " ".join(text.replace("#", " ").split()))
+    assert bool(has) == bool(said)
+    assert "context: synthesis" not in text
 
 
 def test_ci_runs_the_readmes_own_commands() -> None:

@@ -12,13 +12,23 @@ import pytest
 
 from building import NO_WAITS, plan_of, priced
 from orchestrator import errors
-from orchestrator.drafting import Assignment, Draft, Drafting, Failure, Patience, total
-from orchestrator.errors import AuthenticationFailed, ModelError, Overloaded, RateLimited, TimedOut
+from orchestrator.drafting import Assignment, Draft, Drafting, Failure, Paid, Patience
+from orchestrator.errors import (
+    AuthenticationFailed,
+    ContentRefused,
+    CutOff,
+    EmptyReply,
+    ModelError,
+    Overloaded,
+    RateLimited,
+    TimedOut,
+)
 from orchestrator.events import DraftFailed, DraftFinished, DraftStarted, Event, FellBack, Retried, SentBack
 from orchestrator.hall.terms import Role
-from orchestrator.models.base import Message, Reply, Request, Task, Usage
+from orchestrator.models.base import Message, Reply, Request, Step, Task, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import PlannedSeat
+from orchestrator.usage import NOTHING, total
 
 pytestmark = pytest.mark.anyio
 
@@ -39,11 +49,11 @@ def assignment(seat: PlannedSeat, lacking: Callable[[str], str | None] = lambda 
 
 
 async def draft(
-    script: Scripted, *assignments: Assignment, patience: Patience = NO_WAITS
+    script: Scripted, *assignments: Assignment, patience: Patience = NO_WAITS, paid: Paid | None = None
 ) -> tuple[Sequence[Draft | Failure], list[Event]]:
     events: list[Event] = []
     with anyio.fail_after(5):
-        drafts = await Drafting(lambda route: script, events.append, patience).all(assignments)
+        drafts = await Drafting(lambda route: script, events.append, patience, paid or Paid()).all(assignments)
     return drafts, events
 
 
@@ -117,7 +127,7 @@ async def test_attempts_are_counted_and_each_says_what_failed() -> None:
     assert isinstance(made, Draft)
     assert [
         (event.attempt, event.wait_s, event.code, event.message) for event in events if isinstance(event, Retried)
-    ] == [(1, 0, "rate_limited", "slow down Wait."), (2, 0, "timed_out", "too late")]
+    ] == [(1, 0, "rate_limited", "slow down"), (2, 0, "timed_out", "too late")]
     assert model.requests[0] == model.requests[1] == model.requests[2]
 
 
@@ -168,7 +178,7 @@ async def test_the_next_route_answers_when_one_fails_for_good() -> None:
     assert types(events) == [DraftStarted, FellBack, DraftStarted, DraftFinished]
     fell = events[1]
     assert isinstance(fell, FellBack)
-    assert (fell.model, fell.to, fell.code, fell.message) == ("a", "b", "authentication", "no key Set it.")
+    assert (fell.model, fell.to, fell.code, fell.message) == ("a", "b", "authentication", "no key")
 
 
 async def test_a_route_is_tried_as_often_as_patience_says_before_the_next() -> None:
@@ -240,6 +250,99 @@ async def test_the_first_draft_stands_when_the_second_try_fails() -> None:
     assert (made.text, made.route, made.lacks) == ("one", "a", "Say money.")
     assert made.usage == Usage(100, 40, 10, Decimal("0.01"))
     assert FellBack not in types(events)
+
+
+# ------------------------------------------------------------------------------------------------------- what was paid
+
+USELESS = [
+    pytest.param(CutOff, "The first option is", id="cut off"),
+    pytest.param(ContentRefused, "", id="filtered"),
+    pytest.param(EmptyReply, "", id="empty, and tried again"),
+]
+
+
+def useless(kind: type[ModelError], text: str = "", cost: str | None = "0.01") -> ModelError:
+    """An answer that came back, was counted by the provider, and is of no use."""
+    return kind("of no use", model="test/answered", usage=priced(text, cost).usage, text=text)
+
+
+def calls(number: int) -> Usage:
+    """What so many calls of `priced` take."""
+    return Usage(100 * number, 40 * number, 10 * number, Decimal("0.01") * number)
+
+
+@pytest.mark.parametrize(("kind", "text"), USELESS)
+async def test_a_useless_answer_counts_though_a_fallback_wrote_the_draft(kind: type[ModelError], text: str) -> None:
+    attempts = 4 if kind.retryable else 1
+    model = Scripted({"a": [useless(kind, text)] * attempts, "b": [priced("What if?")]})
+    paid = Paid()
+    (made,), events = await draft(model, assignment(seat_of("a", "b")), paid=paid)
+    assert isinstance(made, Draft)
+    assert made.usage == paid.spent == calls(attempts + 1)
+    assert len(paid.attempts) == attempts + 1
+    (finished,) = [event for event in events if isinstance(event, DraftFinished)]
+    assert (finished.input, finished.cost_usd) == (100 * (attempts + 1), Decimal("0.01") * (attempts + 1))
+
+
+@pytest.mark.parametrize(("kind", "text"), USELESS)
+async def test_a_useless_answer_counts_though_no_draft_came_of_it(kind: type[ModelError], text: str) -> None:
+    attempts = 4 if kind.retryable else 1
+    paid = Paid()
+    (made,), _ = await draft(Scripted([useless(kind, text)] * attempts), assignment(seat_of()), paid=paid)
+    assert isinstance(made, Failure)
+    assert paid.spent == calls(attempts)
+
+
+@pytest.mark.parametrize(("kind", "text"), USELESS)
+async def test_a_second_try_that_failed_counts(kind: type[ModelError], text: str) -> None:
+    attempts = 4 if kind.retryable else 1
+    paid = Paid()
+    model = Scripted([priced("one"), *[useless(kind, text)] * attempts])
+    (made,), _ = await draft(model, assignment(seat_of(), partial(without, "money")), paid=paid)
+    assert isinstance(made, Draft)
+    assert (made.text, made.lacks) == ("one", "Say money.")
+    assert made.usage == paid.spent == calls(attempts + 1)
+
+
+async def test_an_attempt_that_no_answer_came_back_from_counts_nothing() -> None:
+    paid = Paid()
+    model = Scripted([Overloaded("busy", model="a"), priced("What if?")])
+    (made,), _ = await draft(model, assignment(seat_of()), paid=paid)
+    assert isinstance(made, Draft)
+    assert made.usage == paid.spent == calls(1)
+    assert Paid().spent == NOTHING
+
+
+async def test_a_useless_answer_without_a_price_makes_the_cost_of_its_draft_unknown_and_no_others() -> None:
+    paid = Paid()
+    model = Scripted({"a": [useless(CutOff, "x", None)], "b": [priced("What if?")], "c": [priced("And if?")]})
+    drafts, _ = await draft(model, assignment(seat_of("a", "b")), assignment(seat_of("c", slot="R1.Wind.2")), paid=paid)
+    assert [draft.usage for draft in drafts if isinstance(draft, Draft)] == [Usage(200, 80, 20, None), calls(1)]
+    assert paid.spent == Usage(300, 120, 30, None)
+
+
+async def test_the_text_of_a_cut_off_answer_is_kept_beside_the_draft_that_took_its_place() -> None:
+    paid = Paid()
+    model = Scripted({"a": [useless(CutOff, "The first option is")], "b": [priced("What if?")]})
+    (made,), _ = await draft(model, assignment(seat_of("a", "b")), paid=paid)
+    assert [(kept.text, kept.route, kept.usage, kept.lacks) for kept in paid.unused] == [
+        ("The first option is", "a", calls(1), "of no use"),
+        ("What if?", "b", calls(2), None),
+    ]
+    assert isinstance(made, Draft)
+    paid.committed(made)
+    assert [kept.text for kept in paid.unused] == ["The first option is"]
+
+
+def test_a_turn_takes_its_checklist_from_the_unused_drafts_and_nothing_of_another_seat() -> None:
+    def written(step: Step, text: str, slot: str = "R1.Wall.1") -> Draft:
+        return Draft(seat_of(slot=slot), step, text, "a", "a", calls(1))
+
+    old, turn = written("apply", "on old words"), written("apply", "the turn")
+    elsewhere = [written("checklist", "a checklist", "R1.Wall.2"), written("apply", "the turn", "R1.Wall.3")]
+    paid = Paid(unused=[written("checklist", "its checklist"), old, turn, *elsewhere])
+    paid.committed(turn)
+    assert paid.unused == [old, *elsewhere]
 
 
 @pytest.mark.parametrize(

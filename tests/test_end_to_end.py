@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from endpoint import Call, ModelServer, server_error, wrong_key
+from endpoint import Answer, Call, ModelServer, cut_off, empty, server_error, tokens, wrong_key
 from orchestrator.cli.run_debate import run_debate
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import FloorGiven, Turn
@@ -211,10 +212,93 @@ def test_paid_drafts_of_a_paused_run_are_kept_in_a_file(folder: Path, model_serv
     assert all(draft["text"].startswith("VERDICT") for draft in kept)
 
 
-def test_a_server_that_fails_once_is_asked_again(
-    folder: Path, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# ------------------------------------------------------------------------------------------------------------- the bill
+
+USELESS = [
+    pytest.param(cut_off(), 1, id="cut off"),
+    pytest.param(empty(), 4, id="empty"),
+    pytest.param(Answer("I cannot", finish_reason="content_filter"), 1, id="filtered"),
+]
+
+
+@pytest.fixture
+def without_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.drafting.Patience.wait", lambda self, state: 0.0)
+
+
+def door_asks_first(server: ModelServer, *, price: bool = True, then: str = ", openai/door-1") -> str:
+    """A models file whose Door asks short-1 before it falls back."""
+    entry = f"  openai/short-1:\n    api_base: {server.base_url}\n"
+    prices = "    input_cost_per_token: 0.000001\n    output_cost_per_token: 0.000003\n"
+    text = server.models_file().replace("LOGOS: [openai/door-1]", f"LOGOS: [openai/short-1{then}]")
+    return text + entry + (prices if price else "")
+
+
+def billed(calls: list[Call]) -> tuple[int, int]:
+    """What the provider counted: tokens in and out."""
+    read = sum(tokens(call.messages) for call in calls)
+    return read, sum(tokens((("assistant", text),)) for call in calls for text in [call.answer] if text is not None)
+
+
+@pytest.mark.parametrize(("answer", "attempts"), USELESS)
+def test_answers_that_were_of_no_use_are_on_the_bill_of_a_debate_that_decided(
+    folder: Path, model_server: ModelServer, without_waits: None, answer: Answer, attempts: int
+) -> None:
+    (folder / "here.yaml").write_text(door_asks_first(model_server))
+    model_server.inject(answer, model="short-1")
+    result = debate("--recipe", "speed", "--json")
+    assert result.exit_code == 0, result.output
+    outcome = json.loads(result.stdout)
+    assert len(model_server.calls) == 4 + attempts
+    read, written = billed(model_server.calls)
+    assert (outcome["tokens"]["input"], outcome["tokens"]["output"]) == (read, written)
+    door = outcome["turns"][2]
+    door_read, door_written = billed([call for call in model_server.calls if call.model in ("short-1", "door-1")])
+    assert (door["usage"]["input"], door["usage"]["output"]) == (door_read, door_written)
+    seat = turns_of(held(folder)[0])[2].seat
+    assert seat is not None
+    assert (seat.input, seat.output, seat.cost) == (door_read, door_written, door["cost_usd"])
+    assert sum(Decimal(turn["cost_usd"]) for turn in outcome["turns"]) == Decimal(outcome["cost_usd"])
+    assert Decimal(outcome["cost_usd"]) == cost_of(outcome["tokens"], model_server.calls)
+
+
+def cost_of(taken: dict[str, int], calls: list[Call]) -> Decimal:
+    """At the prices of the models files above; short-1 has no price for cached tokens, so they cost as others do."""
+    cached = taken["cached"] - sum(call.cached for call in calls if call.model == "short-1")
+    cents = (taken["input"] - cached) * Decimal("1") + cached * Decimal("0.5") + taken["output"] * Decimal("3")
+    return cents / 1_000_000
+
+
+@pytest.mark.parametrize(("answer", "attempts"), USELESS)
+def test_answers_that_were_of_no_use_are_on_the_bill_of_a_debate_that_paused(
+    folder: Path, model_server: ModelServer, without_waits: None, answer: Answer, attempts: int
+) -> None:
+    (folder / "here.yaml").write_text(door_asks_first(model_server, then=""))
+    model_server.inject(answer, model="short-1")
+    result = debate("--recipe", "speed", "--json", "--out", "out")
+    assert result.exit_code == 3
+    outcome = json.loads(result.stdout)
+    assert len(model_server.calls) == 3 + attempts
+    assert (outcome["tokens"]["input"], outcome["tokens"]["output"]) == billed(model_server.calls)
+    assert Decimal(outcome["cost_usd"]) == cost_of(outcome["tokens"], model_server.calls)
+    kept = json.loads((folder / "out" / "unused-drafts.json").read_text()) if outcome["files"] else []
+    assert [draft["text"] for draft in kept] == [answer.text] * bool(answer.text)
+
+
+def test_one_answer_without_a_price_makes_the_cost_unknown_decided_or_paused(
+    folder: Path, model_server: ModelServer
+) -> None:
+    model_server.inject(cut_off(), model="short-1")
+    for then, code in ((", openai/door-1", 0), ("", 3)):
+        (folder / "here.yaml").write_text(door_asks_first(model_server, price=False, then=then))
+        result = debate("--recipe", "speed", "--json", "--out", f"out-{code}")
+        outcome = json.loads(result.stdout)
+        assert (result.exit_code, outcome["cost_usd"]) == (code, None)
+        assert outcome["tokens"]["input"] > 0
+        assert [turn["cost_usd"] is None for turn in outcome["turns"]] == [False, False, True][: 3 - bool(code)]
+
+
+def test_a_server_that_fails_once_is_asked_again(folder: Path, model_server: ModelServer, without_waits: None) -> None:
     model_server.inject(server_error(), model="wall-1", call=1)
     result = debate("--recipe", "speed")
     assert result.exit_code == 0, result.output

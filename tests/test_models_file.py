@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.models_file import load_models_file, parse_models
+from orchestrator.models_file import load_models_file, models_path, parse_models
 
 CONFIGS = (Path(__file__).parent.parent / "configs",)
 ROUTES = "routes: {PATHOS: [anthropic/a, openai/o], ETHOS: [openai/o], LOGOS: [gemini/g, openai/o]}\n"
@@ -25,6 +25,11 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(ROUTES)
     assert load_models_file(str(path), ()).routes.ETHOS == ("openai/o",)
+
+
+@pytest.mark.parametrize("name", ["OWN.YAML", "own.Yml", "./own", "folder/own"])
+def test_what_ends_as_such_files_end_in_any_case_or_has_a_folder_is_a_path(name: str) -> None:
+    assert models_path(name, CONFIGS) == Path(name)
 
 
 def test_a_name_no_shelf_has_is_an_error_that_offers_the_nearest() -> None:

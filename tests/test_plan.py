@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -162,7 +163,38 @@ def test_an_endpoint_is_kept_only_where_the_models_file_says_one() -> None:
 def test_a_plan_is_a_rehearsal_when_a_seat_rehearses() -> None:
     assert not plan_of().is_rehearsal
     assert plan_of(routes={Role.DOOR: (REHEARSAL,)}).is_rehearsal
-    assert not plan_of(routes={Role.DOOR: ("test/door", REHEARSAL)}).is_rehearsal
+
+
+@pytest.mark.parametrize("routes", [("test/door", REHEARSAL), (REHEARSAL, REHEARSAL), ("test/door", REHEARSAL, "b")])
+def test_a_rehearsal_that_would_stand_in_for_a_model_is_refused(routes: tuple[str, ...]) -> None:
+    """Its worksheet would be committed as a turn of a debate that no output marks."""
+    with pytest.raises(
+        UsageError, match="Door door-agent would fall back to the rehearsal, which is no model"
+    ) as refused:
+        plan_of(routes={Role.DOOR: routes})
+    assert refused.value.cure == "Leave it out of the fallbacks, or name it first and alone."
+
+
+@pytest.mark.parametrize("text", ["", "no plan", "{}", "[]", "null", '{"v": 2}', "[" * 10_000, "\udcff"])
+def test_a_text_that_is_no_plan_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="The pinned plan cannot be read by this version") as refused:
+        Plan.decode(text)
+    assert refused.value.cure == "Use the version that made it."
+
+
+def test_a_plan_of_another_version_or_with_another_key_is_refused() -> None:
+    members = json.loads(plan_of().encode())
+    assert Plan.decode(json.dumps(members)) == plan_of()
+    less = {key: members[key] for key in members if key != "fence"}
+    for changed in ({**members, "v": 2}, {**members, "more": 1}, less):
+        with pytest.raises(ConfigurationError):
+            Plan.decode(json.dumps(changed))
+
+
+def test_a_plan_in_which_anybody_rehearses_marks_its_debate() -> None:
+    assert plan_of().marks == ()
+    for role in Role:
+        assert plan_of(routes={role: (REHEARSAL,)}).marks == ("REHEARSAL",)
 
 
 # -------------------------------------------------------------------------------------------- what it refuses and says

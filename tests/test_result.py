@@ -12,6 +12,7 @@ import pytest
 
 from building import THREAD, hall_at, hold, plan_of, priced, speech, voices
 from orchestrator import result
+from orchestrator.drafting import Paid
 from orchestrator.errors import AuthenticationFailed, RunPaused, UsageError
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
@@ -88,18 +89,37 @@ async def test_a_small_cost_is_written_out(hall: Hall) -> None:
 
 async def test_a_run_that_paused_tells_the_turns_that_stand(hall: Hall) -> None:
     refused = AuthenticationFailed("test/door answered HTTP 401: wrong key", model="test/door", status=401)
-    model = Scripted(lambda request: refused if request.task.role is Role.DOOR else speech(request, 1))
+    model = Scripted(lambda request: refused if request.task.role is Role.DOOR else priced(speech(request, 1), "0.010"))
+    paid = Paid()
     with anyio.fail_after(20), pytest.raises(RunPaused) as paused:
-        await hold(hall, plan_of(), model)
+        await hold(hall, plan_of(), model, paid=paid)
     debate = hall.debate(THREAD)
-    outcome = result.failed(paused.value, 3, False, THREAD, debate)
+    outcome = result.failed(paused.value, 3, False, paid.spent, debate)
     assert set(outcome) == KEYS
     assert (outcome["thread_id"], outcome["status"], outcome["exit_code"]) == (THREAD, "active", 3)
-    assert (outcome["decision"], outcome["record"], outcome["cost_usd"]) == (None, None, None)
+    assert (outcome["decision"], outcome["record"]) == (None, None)
+    assert outcome["tokens"] == {"input": 300, "cached": 120, "output": 30}  # Wind, the checklist and Wall
+    assert outcome["cost_usd"] == "0.030"
     assert (outcome["head"], outcome["rounds"]) == (debate.head, 1)
     assert [turn["role"] for turn in outcome["turns"]] == ["Wind", "Wall"]
     assert outcome["error"]["code"] == "paused"
     assert "HTTP 401" in outcome["error"]["message"]
+
+
+async def test_a_run_that_paused_after_a_call_without_a_price_cost_nobody_knows_what(hall: Hall) -> None:
+    refused = AuthenticationFailed("wrong key", model="test/door", status=401)
+    costs = {Role.WIND: "0.010", Role.WALL: None}
+    model = Scripted(
+        lambda request: (
+            refused if request.task.role is Role.DOOR else priced(speech(request, 1), costs[request.task.role])
+        )
+    )
+    paid = Paid()
+    with anyio.fail_after(20), pytest.raises(RunPaused) as paused:
+        await hold(hall, plan_of(), model, paid=paid)
+    outcome = result.failed(paused.value, 3, False, paid.spent, hall.debate(THREAD))
+    assert (outcome["cost_usd"], outcome["tokens"]["input"]) == (None, 300)
+    assert [turn["cost_usd"] for turn in outcome["turns"]] == ["0.010", None]
 
 
 def test_a_run_that_never_began_spent_nothing_and_says_why() -> None:
@@ -107,4 +127,5 @@ def test_a_run_that_never_began_spent_nothing_and_says_why() -> None:
     assert set(outcome) == KEYS
     assert (outcome["thread_id"], outcome["status"], outcome["head"], outcome["exit_code"]) == (None, None, None, 2)
     assert (outcome["cost_usd"], outcome["turns"], outcome["rehearsal"]) == ("0", [], True)
+    assert outcome["tokens"] == {"input": 0, "cached": 0, "output": 0}
     assert outcome["error"] == {"code": "usage", "message": "No model can be used. Set one up."}

@@ -14,10 +14,12 @@ import anyio
 import pytest
 
 from building import LETTERS, RECIPES, THREAD, TOPIC, hall_at, hold, order, plan_of, priced, speech, turns_of, voices
-from orchestrator.drafting import Draft
+from orchestrator.drafting import Paid
 from orchestrator.errors import (
     AuthenticationFailed,
+    CutOff,
     DebateError,
+    EmptyReply,
     RateLimited,
     RunPaused,
     ScriptExhausted,
@@ -33,6 +35,7 @@ from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.prompt import winds_of
+from orchestrator.record import make_record
 
 pytestmark = pytest.mark.anyio
 
@@ -279,7 +282,11 @@ async def test_a_wall_that_quotes_nothing_twice_is_committed_with_a_warning(hall
         run = await hold(hall, plan_of(), model)
     assert len(model.requests) == 5
     assert hall.debate(THREAD).turns[1].text == "VERDICT: BLOCKED again."
-    assert "T2 (Wall, wall-agent): It quotes no turn of Wind, though it was asked twice." in run.warnings
+    (unmended,) = [warning for warning in run.warnings if "sent back once" in warning]
+    assert unmended.startswith(
+        "T2 (Wall, wall-agent): It was sent back once and not mended. Your turn lacks something."
+    )
+    assert "It quotes no run of 6 words from a turn of Wind in this round" in unmended
 
 
 async def test_the_first_draft_stands_when_the_second_cannot_be_had(hall: Hall) -> None:
@@ -293,7 +300,9 @@ async def test_the_first_draft_stands_when_the_second_cannot_be_had(hall: Hall) 
     with anyio.fail_after(5):
         run = await hold(hall, plan_of(), Scripted(line))
     assert hall.debate(THREAD).turns[1].text == "VERDICT: BLOCKED."
-    assert any("quotes no turn of Wind" in warning for warning in run.warnings)
+    (unmended,) = [warning for warning in run.warnings if "sent back once" in warning]
+    assert unmended.startswith("T2 (Wall, wall-agent): It was sent back once and not mended. ")
+    assert "quotes no run of 6 words" in unmended
 
 
 async def test_the_seat_of_a_turn_counts_all_its_calls_its_checklist_and_the_second_try_too(hall: Hall) -> None:
@@ -317,6 +326,134 @@ async def test_one_call_without_a_price_makes_the_cost_of_its_turn_and_of_the_ru
         run = await hold(hall, plan_of(), Scripted(line))
     assert [turn.seat and turn.seat.cost for turn in turns_of(hall.debate(THREAD))] == ["0.01", None, "0.01"]
     assert run.spent.cost_usd is None
+
+
+async def test_every_attempt_counts_in_the_seat_of_its_turn_and_in_the_run(hall: Hall) -> None:
+    """Wind's first route is cut off, Wall's second try fails, Door's first answer is empty."""
+    plan = plan_of(routes={Role.WIND: ("test/first", "test/wind")})
+    told = iter([EmptyReply("empty", model="x", usage=priced("").usage), "Therefore one table."])
+    applied = iter(["VERDICT: CONDITIONAL", CutOff("cut off", model="x", usage=priced("").usage, text="VERDICT:")])
+
+    def line(request: Request) -> Line:
+        task = request.task
+        if request.model == "test/first":
+            return CutOff("cut off", model="x", usage=priced("").usage, text="What if we")
+        words = next(applied) if task.step == "apply" else next(told) if task.role is Role.DOOR else speech(request, 1)
+        return priced(words) if isinstance(words, str) else words
+
+    paid = Paid()
+    with anyio.fail_after(5):
+        run = await hold(hall, plan, Scripted(line), paid=paid)
+    seats = [turn.seat for turn in turns_of(hall.debate(THREAD)) if turn.seat]
+    assert [(seat.input, seat.cached, seat.output, seat.cost) for seat in seats] == [
+        (200, 80, 20, "0.02"),
+        (300, 120, 30, "0.03"),  # the checklist, the turn, and the second try
+        (200, 80, 20, "0.02"),
+    ]
+    assert [turn.token_total for turn in turns_of(hall.debate(THREAD))] == [220, 330, 220]
+    assert run.spent == paid.spent == Usage(700, 280, 70, Decimal("0.07"))
+    assert [draft.text for draft in run.unused] == ["What if we", "VERDICT:"]
+
+
+async def test_a_run_that_pauses_has_counted_the_answer_that_made_it_pause(hall: Hall) -> None:
+    cut_off = CutOff("cut off", model="test/door-0102", usage=priced("").usage, text="Therefore we")
+    model = Scripted(lambda request: cut_off if request.task.role is Role.DOOR else priced(speech(request, 1)))
+    paid = Paid()
+    with anyio.fail_after(5), pytest.raises(RunPaused, match="cut off"):
+        await hold(hall, plan_of(), model, paid=paid)
+    assert paid.spent == Usage(400, 160, 40, Decimal("0.04"))
+    assert [(draft.seat.slot, draft.text, draft.answered) for draft in paid.unused] == [
+        ("R1.Door.1", "Therefore we", "test/door-0102")
+    ]
+
+
+# ---------------------------------------------------------------------------------------------- a block and its grounds
+
+BARE_BLOCK = f"VERDICT: BLOCKED\n{QUOTING.removeprefix('VERDICT: APPROVED. ')}\n\n- [C1] Nobody on call knows Kafka.\n"
+GROUNDS = "Reality: the rota. Violation: a page at night. Instead: an outbox. Remediation: train two people."
+GROUNDED_BLOCK = f"{BARE_BLOCK.replace('Nobody', 'CONSTRAINT: Nobody').rstrip()} {GROUNDS}\n"
+NATURE = "C1 does not say what it is: write `- [C1] CONSTRAINT: …` or `- [C1] OPPORTUNITY: …`."
+REMEDIATION = "C1 asks for no remediation: add `Remediation: …` to it."
+
+
+async def test_a_block_that_says_no_grounds_is_sent_back_once_with_what_is_missing(hall: Hall) -> None:
+    model, events = wall_that_says(BARE_BLOCK, GROUNDED_BLOCK), list[Event]()
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), model, events.append)
+    (sent_back,) = [event for event in events if isinstance(event, SentBack)]
+    assert sent_back.reason == f"Your turn lacks something. {NATURE} {REMEDIATION} Give the whole turn again."
+    again = [request for request in model.requests if request.task.step == "apply"][1]
+    assert [message.text for message in again.messages[-2:]] == [BARE_BLOCK, sent_back.reason]
+    assert hall.debate(THREAD).turns[1].text == GROUNDED_BLOCK
+    assert not [warning for warning in run.warnings if NATURE in warning or "sent back" in warning]
+
+
+async def test_a_block_that_says_no_grounds_twice_is_committed_with_warnings_in_the_record(hall: Hall) -> None:
+    model, plan = wall_that_says(BARE_BLOCK, f"{BARE_BLOCK}Again."), plan_of()
+    with anyio.fail_after(5):
+        run = await hold(hall, plan, model)
+    assert len(model.requests) == 5
+    assert hall.debate(THREAD).turns[1].text == f"{BARE_BLOCK}Again."
+    who = "T2 (Wall, wall-agent): "
+    expected = [
+        f"{who}{NATURE}",
+        f"{who}{REMEDIATION}",
+        f"{who}It was sent back once and not mended. Your turn lacks something. {NATURE} {REMEDIATION} "
+        "Give the whole turn again.",
+    ]
+    warnings = make_record(run.debate, plan, run.warnings).warnings
+    assert [warning for warning in warnings if warning in expected] == expected
+
+
+async def test_a_block_without_grounds_and_without_a_quotation_is_sent_back_once_for_both(hall: Hall) -> None:
+    model, events = wall_that_says("VERDICT: BLOCKED\nToo risky.", GROUNDED_BLOCK), list[Event]()
+    with anyio.fail_after(5):
+        await hold(hall, plan_of(), model, events.append)
+    (sent_back,) = [event for event in events if isinstance(event, SentBack)]
+    assert "It quotes no run of 6 words" in sent_back.reason
+    assert "BLOCKED without a constraint" in sent_back.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(GROUNDED_BLOCK, id="a block with grounds"),
+        pytest.param(BARE_BLOCK.replace("BLOCKED", "CONDITIONAL"), id="CONDITIONAL"),
+        pytest.param(BARE_BLOCK.replace("BLOCKED", "APPROVED"), id="APPROVED"),
+        pytest.param(BARE_BLOCK.replace("VERDICT: BLOCKED\n", ""), id="no verdict"),
+    ],
+)
+async def test_only_a_block_is_sent_back_for_its_grounds(hall: Hall, text: str) -> None:
+    model, events = wall_that_says(text), list[Event]()
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of(), model, events.append)
+    assert not [event for event in events if isinstance(event, SentBack)]
+    assert hall.debate(THREAD).turns[1].text == text
+    found = f"T2 (Wall, wall-agent): {NATURE}" in run.warnings
+    assert found == (text != GROUNDED_BLOCK)  # what is not sent back is said all the same
+
+
+async def test_a_rehearsals_worksheet_is_never_read_for_a_verdict(hall: Hall) -> None:
+    plan, events = plan_of(routes={Role.DOOR: ("rehearsal",)}), list[Event]()
+    with anyio.fail_after(5):
+        run = await hold(hall, plan, wall_that_says(BARE_BLOCK), events.append)
+    assert not [event for event in events if isinstance(event, SentBack)]
+    assert run.warnings == ()
+
+
+async def test_in_the_round_of_a_socratic_debate_that_only_asks_no_verdict_is_read(hall: Hall) -> None:
+    numbers, events = count(1), list[Event]()
+
+    def line(request: Request) -> Line:
+        asks = request.task.role is Role.WALL and request.task.round == 1
+        said = winds_of(request.task)[-1].text if asks else ""
+        return f"VERDICT: BLOCKED\nIt asks: {said}\n" if asks else speech(request, next(numbers))
+
+    with anyio.fail_after(5):
+        run = await hold(hall, plan_of("standard", socratic=True, turns=6), Scripted(line), events.append)
+    assert not [event for event in events if isinstance(event, SentBack)]
+    assert not [warning for warning in run.warnings if warning.startswith("T2 ")]
+    assert [warning for warning in run.warnings if warning.startswith("T5 ")]
 
 
 # ------------------------------------------------------------------------------------------------------------- Socratic
@@ -356,24 +493,25 @@ def failing(role: Role, error: Exception, *, lens: str | None = None, step: str 
 async def test_a_seat_that_fails_for_good_pauses_the_run_and_says_why(hall: Hall) -> None:
     words = "test/door answered 401: the key was revoked."
     error = AuthenticationFailed(words, "Set another key.", model="test/door", status=401)
-    events: list[Event] = []
+    events, paid = list[Event](), Paid()
     with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
-        await hold(hall, plan_of(), failing(Role.DOOR, error), events.append)
+        await hold(hall, plan_of(), failing(Role.DOOR, error), events.append, paid=paid)
     assert str(paused.value) == f"Door door-agent (R1.Door.1) could not be heard: {words} Set another key."
     assert events[-1] == Paused(code="paused", message=paused.value.message)
     debate = hall.debate(THREAD)
     assert (order(debate), debate.state.status) == ("WL", Status.ACTIVE)
-    assert paused.value.drafts == ()
+    assert paid.unused == []
 
 
 async def test_a_failed_sibling_takes_nothing_from_the_others(hall: Hall) -> None:
     """The seats before it are committed; what the others wrote is handed back."""
     lens = "failure, recovery and on-call load"
     model = failing(Role.WALL, AuthenticationFailed("no", model="x"), lens=lens, step="apply")
-    with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
-        await hold(hall, plan_of("fortress"), model)
+    paid = Paid()
+    with anyio.fail_after(5), pytest.raises(RunPaused):
+        await hold(hall, plan_of("fortress"), model, paid=paid)
     assert order(hall.debate(THREAD)) == "WL"
-    kept = [(draft.seat.slot, draft.step) for draft in paused.value.drafts if isinstance(draft, Draft)]
+    kept = [(draft.seat.slot, draft.step) for draft in paid.unused]
     assert kept == [("R1.Wall.2", "checklist"), ("R1.Wall.3", "checklist"), ("R1.Wall.3", "apply")]
 
 
@@ -386,10 +524,11 @@ async def test_a_failed_checklist_pauses_the_run_after_wind_is_committed(hall: H
 
 async def test_a_failed_wind_keeps_the_checklists(hall: Hall) -> None:
     model = failing(Role.WIND, AuthenticationFailed("no", model="x"))
-    with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
-        await hold(hall, plan_of("fortress"), model)
+    paid = Paid()
+    with anyio.fail_after(5), pytest.raises(RunPaused):
+        await hold(hall, plan_of("fortress"), model, paid=paid)
     assert hall.debate(THREAD).turns == ()
-    assert [draft.step for draft in paused.value.drafts] == ["checklist"] * 3
+    assert [draft.step for draft in paid.unused] == ["checklist"] * 3
 
 
 async def test_a_bug_in_a_model_is_not_taken_for_a_failure(hall: Hall) -> None:
@@ -418,13 +557,13 @@ async def test_a_store_that_fails_in_the_middle_pauses_the_run_with_its_reason(h
             with closing(sqlite3.connect(tmp_path / "state" / FILE)) as db:
                 db.execute("DROP TABLE texts")
 
-    events: list[Event] = []
+    events, paid = list[Event](), Paid()
     with anyio.fail_after(5), pytest.raises(RunPaused) as paused:
-        await hold(hall, plan_of(), voices(break_the_store), events.append)
+        await hold(hall, plan_of(), voices(break_the_store), events.append, paid=paid)
     assert isinstance(paused.value.__cause__, StoreUnavailable)
     assert "cannot be used" in paused.value.message
     assert events[-1] == Paused(code="store_unavailable", message=paused.value.message)
-    assert [draft.seat.slot for draft in paused.value.drafts] == ["R1.Door.1"]
+    assert [draft.seat.slot for draft in paid.unused] == ["R1.Door.1"]
 
 
 @pytest.mark.parametrize(
@@ -433,11 +572,11 @@ async def test_a_store_that_fails_in_the_middle_pauses_the_run_with_its_reason(h
 async def test_a_text_that_no_debate_accepts_pauses_the_run_and_is_kept(hall: Hall, text: str) -> None:
     numbers = count(1)
     model = Scripted(lambda request: text if request.task.role is Role.DOOR else speech(request, next(numbers)))
-    events: list[Event] = []
-    with anyio.fail_after(5), pytest.raises(RunPaused, match=r"R1\.Door\.1") as paused:
-        await hold(hall, plan_of(), model, events.append)
+    events, paid = list[Event](), Paid()
+    with anyio.fail_after(5), pytest.raises(RunPaused, match=r"R1\.Door\.1"):
+        await hold(hall, plan_of(), model, events.append, paid=paid)
     assert order(hall.debate(THREAD)) == "WL"
-    assert [draft.text for draft in paused.value.drafts] == [text]
+    assert [draft.text for draft in paid.unused] == [text]
     assert isinstance(events[-1], Paused)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import anyio
 import pytest
-from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, speech
 
+from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, priced, speech, voices
+from hall.halls import database
 from orchestrator.drafting import Drafting
 from orchestrator.errors import NotActive, RunPaused
 from orchestrator.events import Stream
@@ -26,10 +30,11 @@ class Hanging:
 
     def __init__(self) -> None:
         self.asked, self.cancelled = anyio.Event(), anyio.Event()
+        self._numbers = count(1)
 
     async def complete(self, request: Request) -> Reply:
         if request.task.role != "Door":
-            return speech(request)
+            return priced(speech(request, next(self._numbers)))
         self.asked.set()
         try:
             await anyio.sleep_forever()
@@ -37,11 +42,6 @@ class Hanging:
             self.cancelled.set()
             raise
         raise AssertionError("it sleeps for ever")
-
-
-class Speaking:
-    async def complete(self, request: Request) -> Reply:
-        return speech(request)
 
 
 async def watched(hall: Hall, model: Model) -> Run:
@@ -53,7 +53,7 @@ async def watched(hall: Hall, model: Model) -> Run:
 
 async def test_what_a_run_told_can_be_read_when_it_has_ended(tmp_path: Path) -> None:
     with hall_at(tmp_path) as hall, anyio.fail_after(10):
-        await watched(hall, Speaking())
+        await watched(hall, voices())
         reports = hall.runs.reports(THREAD)
         assert [report["number"] for report in reports] == list(range(len(reports)))
         assert (reports[0]["type"], reports[-1]["type"]) == ("run_started", "closed")
@@ -64,14 +64,10 @@ async def test_what_a_run_told_can_be_read_when_it_has_ended(tmp_path: Path) -> 
 async def test_somebody_elsewhere_stops_a_run_and_its_call_in_flight(tmp_path: Path) -> None:
     model = Hanging()
     with hall_at(tmp_path) as hall, hall_at(tmp_path) as elsewhere, anyio.fail_after(10):
-        with pytest.raises(RunPaused, match="Stopped on request: it costs too much") as pause:
-            async with anyio.create_task_group() as group:
-                group.start_soon(_when_asked, model, lambda: elsewhere.runs.stop(THREAD, "it costs too much"))
-                try:
-                    await watched(hall, model)
-                except RunPaused as paused:
-                    pause_seen = paused
-            raise pause_seen
+        async with anyio.create_task_group() as group:
+            group.start_soon(_when_asked, model, lambda: elsewhere.runs.stop(THREAD, "it costs too much"))
+            with pytest.raises(RunPaused, match="Stopped on request: it costs too much") as pause:
+                await watched(hall, model)
         assert model.cancelled.is_set()
         assert pause.value.code == "paused"
         assert hall.get_debate(THREAD)["turn_count"] == 2
@@ -108,7 +104,33 @@ async def test_a_request_to_an_earlier_run_does_not_stop_the_next(tmp_path: Path
         assert hall.runs.attend(THREAD) == (True, None)
 
 
-async def _when_asked(model: Hanging, act: object) -> None:
+async def test_a_debate_that_waits_for_its_store_stops_no_other_in_the_same_loop(tmp_path: Path) -> None:
+    """The lock is released only when the other debate has ended: a hall that was called in the loop itself would wait
+    for the lock, and the other debate with it."""
+    waits, ended = anyio.Event(), list[Run]()
+    with hall_at(tmp_path / "locked") as locked, hall_at(tmp_path / "free") as free, anyio.fail_after(20):
+        with closing(database(tmp_path / "locked")) as other:
+
+            def lock(request: Request) -> None:
+                if not waits.is_set():
+                    other.execute("BEGIN IMMEDIATE")
+                    waits.set()
+
+            async def wait_for_the_store() -> None:
+                ended.append(await watched(locked, voices(lock)))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(wait_for_the_store)
+                await waits.wait()
+                try:
+                    run = await watched(free, voices())
+                    turns = locked.get_debate(THREAD)["turn_count"]
+                finally:
+                    other.execute("ROLLBACK")
+        assert (run.debate.state.status, turns) == ("synthesis", 0)
+        assert [run.debate.state.status for run in ended] == ["synthesis"]
+
+
+async def _when_asked(model: Hanging, act: Callable[[], object]) -> None:
     await model.asked.wait()
-    assert callable(act)
     act()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from types import FrameType
 
 import anyio
 
@@ -63,7 +64,7 @@ class Place:
 def run(call: Call, wanted: Wanted) -> int:
     """Does it all and returns the exit code."""
     place = Place()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite end is as good as Ctrl-C
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         with plain_group():
             return _run(call, wanted, place)
@@ -75,6 +76,12 @@ def run(call: Call, wanted: Wanted) -> int:
         tell(traceback.format_exc())
         told = DebateError(f"Internal error: {error!r}.", "Please report it with the lines above.")
         return _report(call, place, told, Exit.FAILED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """A polite end is as good as Ctrl-C: while an event loop runs it has a handler of its own, which cancels the run."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
 
 def _run(call: Call, wanted: Wanted, place: Place) -> int:

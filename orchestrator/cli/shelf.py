@@ -27,18 +27,13 @@ def recipes() -> list[dict[str, Any]]:
             "summary": recipe.summary,
             "mode": recipe.mode,
             "turns": recipe.turns,
-            "rounds": [_letters(shape) for shape in recipe.shapes],
+            "rounds": [shape.letters for shape in recipe.shapes],
             "seats": _seats(recipe),
             "tier": recipe.tier,
             "source": recipe.source,
         }
         for recipe in list_recipes(folders("recipes"))
     ]
-
-
-def _letters(shape: Sequence[int]) -> str:
-    """A round as its table shows it: W LLL D."""
-    return " ".join(letter * count for letter, count in zip("WLD", shape, strict=True))
 
 
 def _seats(recipe: Recipe) -> dict[str, list[str]]:

@@ -23,19 +23,18 @@ from pydantic import ValidationError
 from orchestrator.errors import DebateError, InvalidInput, UnknownThread
 from orchestrator.hall.folder import state_folder
 from orchestrator.mcp_server.shapes import Metadata, readable, strict
-from orchestrator.secrets import scrub
+from orchestrator.secrets import keys_in, scrub
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # how the names of variables end that hold one
 _MOST = 20  # of a client's own names in one refusal
 _PROGRAM = Path(__file__).parents[2]
 
 
 def harmless(text: str) -> str:
     """The text without keys, and with the host's folders by what they are and not by where."""
-    text = scrub(text, (value for name, value in os.environ.items() if name.upper().endswith(_SECRET_NAMES)))
+    text = scrub(text, keys_in(os.environ))
     for folder, name in sorted(_folders(), key=lambda known: -len(known[0])):
         text = text.replace(folder, name)
     return text

@@ -6,6 +6,7 @@ So a client or a server that goes away stops nothing, and any server on the same
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import anyio
@@ -25,16 +27,17 @@ from pydantic import Field
 from orchestrator.errors import ConfigurationError, LimitReached, RunPaused, ThreadExists, UsageError
 from orchestrator.hall.folder import state_folder
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.inputs import require_words
+from orchestrator.hall.inputs import MAX_CONTENT, require_thread_id, require_words
 from orchestrator.hall.terms import Role, Status
 from orchestrator.mcp_server import parameters as p
 from orchestrator.mcp_server.client_model import ClientModel
-from orchestrator.mcp_server.refusals import CodedTool
+from orchestrator.mcp_server.refusals import CodedTool, harmless
 from orchestrator.models.switchboard import CLIENT
 from orchestrator.run_state import RunState, run_state
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
+    from orchestrator.runner import Run
 
 MOST_RUNS = 8  # at once, of one server
 LOOK_S = 0.25  # how often a waiting call looks for news
@@ -51,6 +54,7 @@ ContextFiles = Annotated[
 NewThreadId = Annotated[str | None, Field(description="The date and the topic's words if left out.", max_length=128)]
 Wait = Annotated[bool, Field(description="Answer when the debate has ended, with progress; false answers at once.")]
 WaitSeconds = Annotated[float, Field(description="Wait for news at most this long; 0 answers at once.", ge=0, le=50)]
+WhyStop = Annotated[str, Field(description="Why; the run tells it.", min_length=1, max_length=MAX_CONTENT)]
 After = Annotated[int | None, Field(description="The `news` you know; the call waits for what came after it.", ge=-1)]
 
 
@@ -81,6 +85,7 @@ class RunTools:
     roots: Sequence[Path]
     out: Path
     children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    starting: Lock = field(default_factory=Lock)
 
     async def run_debate(
         self,
@@ -108,17 +113,17 @@ class RunTools:
             self._plan, topic, recipe, tier, models, voices, rehearse, tuple(context or ())
         )
         client = _client_of(plan, ctx, wait)
-        opened = await anyio.to_thread.run_sync(self._open, plan, topic, thread_id)
         if client is not None:
+            opened = await anyio.to_thread.run_sync(self._open, plan, topic, thread_id)
             await self._hold_here(plan, opened, client, ctx)
         else:
-            await anyio.to_thread.run_sync(self._start, opened)
-        if wait:
-            await self._to_the_end(opened, ctx)
+            opened = await anyio.to_thread.run_sync(self._start, plan, topic, thread_id)
+            if wait:
+                await self._to_the_end(opened, ctx)
         return await anyio.to_thread.run_sync(self._result, opened)
 
     async def debate_status(
-        self, thread_id: p.ThreadId, wait_seconds: WaitSeconds = 0.0, after: After = None
+        self, thread_id: p.ThreadId, wait_seconds: WaitSeconds = 0, after: After = None
     ) -> RunResult:
         """Say how a run goes: who is drafting, turns so far, seconds, tokens, cost, and the decision when it is there.
 
@@ -133,7 +138,7 @@ class RunTools:
                 result = await anyio.to_thread.run_sync(self._result, thread_id)
         return result
 
-    def cancel_run(self, thread_id: p.ThreadId, reason: p.Reason) -> RunResult:
+    def cancel_run(self, thread_id: p.ThreadId, reason: WhyStop) -> RunResult:
         """Stop a run, wherever it is: calls in flight are cancelled, committed turns stand, the debate stays open.
 
         To end the debate itself, use force_close_debate.
@@ -156,7 +161,6 @@ class RunTools:
         from orchestrator.wanted import Wanted, prepare
 
         require_words(topic, "topic")
-        self._require_room()
         for name in (recipe, models):
             if is_path(name, (".yaml", ".yml")):
                 raise ConfigurationError(f"{name!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
@@ -165,40 +169,56 @@ class RunTools:
 
     def _open(self, plan: Plan, topic: str, thread_id: str | None) -> str:
         """Opens the debate under the id that was asked for, else under the first free one; returns it."""
+        from orchestrator.files import prepare_folder
         from orchestrator.runner import open_debate
         from orchestrator.thread_id import thread_id_for
 
+        if thread_id is not None:
+            require_thread_id(thread_id)
+        prepare_folder(self.out)  # a debate whose files cannot be written is not begun
         today = datetime.now().astimezone().date()
         ids = (thread_id_for(topic, today, attempt) for attempt in count(1)) if thread_id is None else iter([thread_id])
         for candidate in ids:
+            if thread_id is None and os.path.lexists(self.out / candidate):
+                continue  # the files of another hall's run
             try:
                 open_debate(self.hall, plan, candidate, topic)
             except ThreadExists:
                 if thread_id is not None:
                     raise
                 continue
-            self.hall.runs.begin(candidate, "a process that is starting")
+            self.hall.runs.begin(candidate, f"a process of server {os.getpid()} on {socket.gethostname()}")
             return candidate
         raise AssertionError("there is always another id")
 
-    def _start(self, thread_id: str) -> None:
+    def _start(self, plan: Plan, topic: str, thread_id: str | None) -> str:
+        """Opens the debate and starts its process; returns its id."""
         from orchestrator import background
 
-        self.children[thread_id] = background.start(thread_id, self.out / thread_id)
+        with self.starting:  # calls at once must not find the same room
+            self._require_room()
+            opened = self._open(plan, topic, thread_id)
+            self.children[opened] = background.start(opened, self.out / opened)
+        return opened
 
     async def _hold_here(self, plan: Plan, thread_id: str, client: ClientModel, ctx: Context) -> None:
         """Holds a debate for which the client's model speaks: only as long as the client waits can it be asked."""
         from orchestrator import background
         from orchestrator.drafting import Paid
 
-        paid = Paid()
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._to_the_end, thread_id, ctx)
-            with suppress(RunPaused):  # the reason is told to the store, and so to the answer
-                ended = await background.hold(self.hall, plan, thread_id, paid, client=client)
-                await anyio.to_thread.run_sync(background.write, self.out / thread_id, plan, ended)
-            group.cancel_scope.cancel()
-        await anyio.to_thread.run_sync(background.keep, self.out / thread_id, paid)
+        paid, folder = Paid(), self.out / thread_id
+        ended: Run | None = None
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._to_the_end, thread_id, ctx)
+                with suppress(RunPaused):  # the reason is told to the store, and so to the answer
+                    ended = await background.hold(self.hall, plan, thread_id, paid, begun=True, client=client)
+                group.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):  # a client that went away has paid all the same
+                await anyio.to_thread.run_sync(background.keep, folder, paid)
+        if ended is not None:
+            await anyio.to_thread.run_sync(background.write, folder, plan, ended)
 
     def _require_room(self) -> None:
         for thread_id, child in list(self.children.items()):
@@ -208,23 +228,32 @@ class RunTools:
             raise LimitReached(f"{MOST_RUNS} runs of this server are going on.", "Wait for one, or cancel one.")
 
     async def _to_the_end(self, thread_id: str, ctx: Context) -> None:
-        """Reports progress until the run is over."""
-        told, silent_s = -2, 0.0
+        """Reports progress until the run is over, in turns; the close is the last step.
+
+        Every notice is further than the one before, as MCP requires: between two turns they near the next.
+        """
+        told, silent_s, turns, since = -2, 0.0, 0, -1
         while True:
             result = await anyio.to_thread.run_sync(self._result, thread_id)
             run = result["run"]
             if run["news"] != told or silent_s >= PROGRESS_S:
-                told, silent_s = run["news"], 0.0
-                await ctx.report_progress(run["turns"], run["planned_turns"] or result["max_turns"], _in_words(run))
+                since = since + 1 if run["turns"] == turns else 0
+                told, silent_s, turns = run["news"], 0.0, run["turns"]
+                steps = max(turns, run["planned_turns"] or result["max_turns"]) + 1
+                done = steps if run["state"] == "done" else turns + since / (since + 1)
+                await ctx.report_progress(done, steps, _in_words(run))
             if run["state"] != "running":
                 return
             await anyio.sleep(LOOK_S)
             silent_s += LOOK_S
 
     def _result(self, thread_id: str) -> RunResult:
+        # In this order: a run that is done has closed its debate.
+        run = run_state(self.hall.runs.reports(thread_id), self.hall.runs.silence_s(thread_id))
         debate = self.hall.get_debate(thread_id, include_transcript=False)
         decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and not debate["marks"]
-        reports, silence_s = self.hall.runs.reports(thread_id), self.hall.runs.silence_s(thread_id)
+        if run["message"] is not None:
+            run["message"] = harmless(run["message"])
         return {
             "thread_id": debate["thread_id"],
             "status": debate["status"],
@@ -233,7 +262,7 @@ class RunTools:
             "max_turns": debate["max_turns"],
             "next_role": debate["next_role"],
             "head": debate["head"],
-            "run": run_state(reports, silence_s),
+            "run": run,
             "decision": debate["synthesis"] if decided else None,
         }
 
@@ -259,7 +288,8 @@ def _in_words(run: RunState) -> str:
 
 def run_tools(hall: Hall, roots: Sequence[Path], out: Path | None) -> list[Tool]:
     """The tools over a hall, with the folders they may read from and write to."""
-    tools = RunTools(hall, roots, out if out is not None else state_folder(os.environ) / "debates")
+    folder = out if out is not None else state_folder(os.environ) / "debates"
+    tools = RunTools(hall, roots, folder.expanduser())
     starts = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     stops = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)

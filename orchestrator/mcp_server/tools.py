@@ -170,10 +170,7 @@ class HallTools:
                     "summary": recipe.summary,
                     "mode": recipe.mode.value,
                     "turns": recipe.turns,
-                    "rounds": [
-                        " ".join(letter * count for letter, count in zip("WLD", shape, strict=True))
-                        for shape in recipe.shapes
-                    ],
+                    "rounds": [shape.letters for shape in recipe.shapes],
                     "seats": {role.value: [seat.agent for seat in recipe.seats_of(role)] for role in Role},
                 }
                 for recipe in list_recipes(folders("recipes"))

@@ -29,6 +29,7 @@ from orchestrator.hall.inputs import require_name
 from orchestrator.models import prices
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.failures import failure, model_error
+from orchestrator.secrets import keys_in
 
 # litellm reads these while it is imported, OFFLINE_MODE also later, at the first call to some providers; so they stay
 # set. Only litellm reads them, and what the user has set wins.
@@ -38,7 +39,6 @@ _ENVIRONMENT = {
     "LITELLM_LOG": "ERROR",
 }
 _NO_KEY = "no-key"
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _loading = threading.Lock()
 
 
@@ -57,7 +57,7 @@ class LiteLLM:
             with anyio.fail_after(request.timeout_s):
                 response = await litellm.acompletion(**arguments)
         except Exception as error:
-            raise model_error(error, model=request.model, secrets=_secrets()) from error
+            raise model_error(error, model=request.model, secrets=keys_in(os.environ)) from error
         return _reply(request, response)
 
     async def aclose(self) -> None:
@@ -105,10 +105,6 @@ def _key(request: Request) -> str | None:
     if not key:
         raise failure(AuthenticationFailed, f"the variable {variable} is not set", model=request.model)
     return key
-
-
-def _secrets() -> list[str]:
-    return [value for name, value in os.environ.items() if name.endswith(_SECRET_NAMES)]
 
 
 def _reply(request: Request, response: Any) -> Reply:

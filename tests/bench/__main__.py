@@ -14,9 +14,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the provider on loopback, which the tests use too
 
-from bench import commit, latency, startup
+from bench import commit, latency, mcp_startup, startup
 
-BENCHMARKS = {"commit": commit.measure, "latency": latency.measure, "startup": startup.measure}
+BENCHMARKS = {
+    "commit": commit.measure,
+    "latency": latency.measure,
+    "startup": startup.measure,
+    "mcp": mcp_startup.measure,
+}
 
 
 def main(names: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from endpoint import Call, ModelServer
 from endpoint_voices import plausible
 
 LATENCY_S = 1.0
-LONGEST_CHAIN = 6  # two rounds of Wind beside the checklists, Walls, Door
+TOPIC = "Should we move billing to Kafka?"
 
 
 def measure() -> Iterator[Row]:
@@ -27,19 +28,21 @@ def measure() -> Iterator[Row]:
 
     with tempfile.TemporaryDirectory() as folder, ModelServer(reply, latency_s=LATENCY_S) as server:
         Path(folder, "here.yaml").write_text(server.models_file())
-        command = [sys.executable, "-c", "from orchestrator.cli.run_debate import main; main()"]
-        subprocess.run(
-            [*command, "--models", "./here.yaml", "-r", "fortress", "--quiet", "Should we move billing to Kafka?"],
-            cwd=folder,
-            env={**os.environ, "DEBATE_HALL_STATE_DIR": f"{folder}/state", "PYTHONPATH": str(Path.cwd())},
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
+        chain = json.loads(_run(folder, "--dry-run", "--json"))["longest_chain"]
+        _run(folder, "--quiet")
     took = replies[-1] - (replies[0] - LATENCY_S)
-    detail = f"{took:.3f} s for {len(replies)} calls, {LONGEST_CHAIN} of them one after another"
+    detail = f"{took:.3f} s for {len(replies)} calls, {chain} of them one after another"
     yield Row(
-        "FORTRESS, first request to last reply over longest chain × 1 s",
-        took / (LONGEST_CHAIN * LATENCY_S),
-        1.05,
-        detail,
+        "FORTRESS, first request to last reply over longest chain × 1 s", took / (chain * LATENCY_S), 1.05, detail
     )
+
+
+def _run(folder: str, *options: str) -> bytes:
+    command = [sys.executable, "-c", "from orchestrator.cli.run_debate import main; main()"]
+    return subprocess.run(
+        [*command, "--models", "./here.yaml", "-r", "fortress", *options, TOPIC],
+        cwd=folder,
+        env={**os.environ, "DEBATE_HALL_STATE_DIR": f"{folder}/state", "PYTHONPATH": str(Path.cwd())},
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout

@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 
 from orchestrator.hall.hall import Hall
+from orchestrator.shelves import bundled
 
 Command = Callable[..., Result]
 Script = Callable[..., Any]
@@ -266,6 +267,62 @@ def test_an_out_folder_that_cannot_be_made_is_refused(refused: Refused, work: Pa
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_an_out_folder_where_nothing_can_be_made_is_refused(refused: Refused) -> None:
     assert "error: Cannot write to /proc/x: " in refused("--rehearse", "--out", "/proc/x", "Kafka?")
+
+
+def test_an_out_folder_that_holds_another_run_is_refused_and_nothing_in_it_changes(
+    rehearse: Command, run: Command, work: Path, debates: Listed
+) -> None:
+    assert rehearse("--out", "out", "--format", "adr", "Kafka?").exit_code == 0
+    before, standing = tree(work), debates()
+    for again in (("--rehearse", "-r", "speed"), ("--rehearse", "--thread-id", "2026-01-06-x"), ("--wind", "ollama/a")):
+        result = run("--out", "out", *again, "Kafka?")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == (
+            "error: out holds the files of another run (decision.md, plan.yaml). Choose another --out, or move them.\n"
+        )
+        assert (tree(work), debates()) == (before, standing)
+
+
+@pytest.mark.parametrize("name", ["debate.json", "transcript.oct.md", "decision.md", "plan.yaml", "unused-drafts.json"])
+def test_one_file_of_a_run_is_enough_to_refuse_its_folder_and_a_link_to_nowhere_is_one(
+    name: str, refused: Refused, rehearse: Command, work: Path
+) -> None:
+    (work / "out").mkdir()
+    (work / "out" / name).symlink_to("nowhere")
+    assert f"out holds the files of another run ({name})." in refused("--rehearse", "--out", "out", "Kafka?")
+    (work / "out" / name).rename(work / "out" / "something else")
+    assert rehearse("--out", "out", "Kafka?").exit_code == 0
+
+
+def test_a_rehearsal_as_a_fallback_is_refused_before_anything_begins(refused: Refused, work: Path) -> None:
+    (work / "own.yaml").write_text(GOOD_MODELS.replace("[ollama/b]", "[ollama/b, rehearsal]"))
+    flags = ("--wind", "ollama/a", "--wall", "ollama/b", "--wall", "rehearsal", "--door", "ollama/c")
+    for arguments in (("--models", "own.yaml"), flags):
+        assert refused(*arguments, "-r", "speed", "Kafka?") == (
+            "error: Wall wall-agent would fall back to the rehearsal, which is no model: its worksheet would pass for "
+            "a turn. Leave it out of the fallbacks, or name it first and alone.\n"
+        )
+
+
+def test_a_models_file_that_misspells_an_agent_is_refused_with_the_nearest(refused: Refused, work: Path) -> None:
+    for name, cure in (
+        ("critical-enginer", "Did you mean critical-engineer?"),
+        ("Wall-Agent", "Did you mean wall-agent?"),  # its routes would never be taken
+        ("zzzz", "The agents are critical-engineer, door-agent, "),
+    ):
+        (work / "own.yaml").write_text(f"{GOOD_MODELS}agents: {{{name}: [ollama/d]}}\n")
+        said = refused("--models", "own.yaml", "Kafka?")
+        assert said.startswith(f"error: own.yaml: agents.{name}: There is no agent called '{name}'. {cure}")
+
+
+def test_an_agent_of_ones_own_may_have_routes_of_its_own(run: Command, work: Path) -> None:
+    (work / "agents").mkdir()
+    text = (bundled("agents") / "wall-agent.oct.md").read_text()
+    (work / "agents" / "mine.oct.md").write_text(text.replace("name: wall-agent", "name: mine"))
+    (work / "own.yaml").write_text(f"{GOOD_MODELS}agents: {{mine: [ollama/d], wall-agent: [ollama/e]}}\n")
+    result = run("--models", "own.yaml", "-r", "speed", "--dry-run", "--json", "Kafka?")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["rounds"][0]["seats"][1]["models"] == ["ollama/e"]
 
 
 def test_a_working_folder_that_is_gone_is_refused(run: Command, work: Path) -> None:

@@ -67,7 +67,7 @@ def test_list_has_a_line_for_each_debate_the_newest_first(hall: Command, by_hand
     first, second = told(hall("list")).splitlines()
     stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d"
     assert re.fullmatch(
-        rf"{REHEARSED}  synthesis       3 of 3 turns  {stamp}  Should we move billing to Kafka\?", first
+        rf"{REHEARSED}  synthesis       3 of 3 turns  {stamp}  REHEARSAL: Should we move billing to Kafka\?", first
     )
     assert re.fullmatch(rf"{HAND}    synthesis       3 of 3 turns  {stamp}  Which queue\?", second)
 
@@ -247,6 +247,25 @@ def test_a_debate_that_has_only_begun_exports_too(format: str, hall: Command) ->
     text = told(hall("export", HAND, "--format", format))
     assert "Which queue?" in text
     assert "None. " not in text
+
+
+@pytest.mark.parametrize("plan", ["no plan", "{}", '{"v": 99}'])
+def test_a_debate_whose_plan_this_version_cannot_read_exports_as_far_as_no_plan_is_needed(
+    plan: str, hall: Command
+) -> None:
+    with Hall.open() as opened:
+        opened.open_run(HAND, "Which queue?", plan, "fixed", 3, 1, ["REHEARSAL"])
+        opened.add_turn(HAND, "Wind", "None at all.")
+    text = told(hall("export", HAND, "--format", "octave"))
+    assert "None at all." in text
+    assert "  MARKS::[REHEARSAL]" in text.splitlines()[:10]
+    for format in ("json", "adr"):
+        result = hall("export", HAND, "--format", format)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("error: The pinned plan cannot be read by this version (")
+        assert result.stderr.endswith(" Use the version that made it.\n")
+    assert told(hall("verify", HAND)).startswith(f"{HAND}: verified, 2 entries")
+    assert "None at all." in told(hall("show", HAND))
 
 
 def test_an_export_goes_to_a_file_whole(hall: Command, by_hand: str, work: Path) -> None:

@@ -6,16 +6,22 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable
+import subprocess
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 import yaml
 from click.testing import Result
 
+from building import priced, speech
+from orchestrator.hall.hall import Hall
+from orchestrator.models.base import Reply, Request
 from orchestrator.shelves import folders
 
 TOPIC = "Should we move billing to Kafka?"
@@ -95,6 +101,45 @@ def test_every_output_of_a_rehearsal_is_marked_and_none_claims_a_decision(rehear
     assert yaml.safe_load((folder / "plan.yaml").read_text())["rehearsal"] is True
     for format, sign in (("octave", "MARKS::[REHEARSAL]"), ("adr", MARK), ("json", '"rehearsal": true')):
         assert sign in hall("export", folder.name, "--format", format).stdout
+
+
+def test_a_rehearsal_is_marked_wherever_its_debate_is_shown_and_a_real_debate_nowhere(
+    rehearse: Command, run: Command, hall: Command, debates: Listed, model_server: Any, work: Path
+) -> None:
+    (work / "here.yaml").write_text(model_server.models_file())
+    real = ("--models", "here.yaml", "--recipe", "speed", "--thread-id", "2026-01-06-real", "Which queue?")
+    rehearsed = rehearse("--thread-id", "2026-01-07-rehearsed", "Which queue?")
+    decided = run(*real)
+    assert (rehearsed.exit_code, decided.exit_code) == (0, 0)
+    assert [(debate["thread_id"], debate["marks"]) for debate in debates()] == [
+        ("2026-01-06-real", []),
+        ("2026-01-07-rehearsed", ["REHEARSAL"]),
+    ]
+    first, second = hall("list").stdout.splitlines()
+    assert "REHEARSAL" not in first
+    assert second.endswith("  REHEARSAL: Which queue?")
+    for thread_id, marks in (("2026-01-06-real", []), ("2026-01-07-rehearsed", ["REHEARSAL"])):
+        page = hall("show", thread_id).stdout
+        assert page.startswith("".join(f"{mark}: " for mark in marks) + f"{thread_id}: synthesis, 3 of 3 turns")
+        assert json.loads(hall("show", thread_id, "--json").stdout)["marks"] == marks
+        with Hall.open() as opened:
+            texts = [opened.export_debate(thread_id, "octave"), opened.export_debate(thread_id, "json")]
+        assert json.loads(texts[1])["marks"] == marks
+        outputs = [page, *texts, (work / "debates" / thread_id / "decision.md").read_text()]
+        assert [("REHEARSAL" in text) for text in outputs] == [bool(marks)] * 4
+    assert rehearsed.stdout.startswith(MARK)
+    assert "REHEARSAL" not in decided.output
+
+
+def test_a_debate_in_which_one_seat_rehearses_is_marked_and_claims_no_decision(
+    run: Command, debates: Listed, model_server: Any, work: Path
+) -> None:
+    (work / "here.yaml").write_text(model_server.models_file())
+    result = run("--models", "here.yaml", "--recipe", "speed", "--wall", "rehearsal", "--json", TOPIC)
+    outcome = json.loads(result.stdout)
+    assert (outcome["rehearsal"], outcome["decision"], outcome["record"]["rehearsal"]) == (True, None, True)
+    assert [debate["marks"] for debate in debates()] == [["REHEARSAL"]]
+    assert f"**{MARK}**" in (only_run() / "decision.md").read_text()
 
 
 def test_a_real_run_prints_the_decision_and_only_that(run: Command, model_server: Any, work: Path) -> None:
@@ -398,7 +443,7 @@ def test_a_folder_that_cannot_be_written_in_the_end_costs_no_decision(
 ) -> None:
     before_door(model_server, spoil_the_folder)
     result = ask("--quiet")
-    assert result.exit_code == 2
+    assert result.exit_code == 1  # not 2: the debate was held, and to repeat it would be to pay again
     assert result.stdout.startswith("## SYNTHESIS")
     (debate,) = debates()
     assert result.stderr.splitlines() == [
@@ -411,8 +456,9 @@ def test_a_folder_that_cannot_be_written_in_the_end_costs_no_decision(
 
 def test_with_json_the_decision_and_the_error_are_both_told(ask: Command, model_server: Any) -> None:
     before_door(model_server, spoil_the_folder)
-    outcome = json.loads(ask("--json").stdout)
-    assert outcome["exit_code"] == 2
+    result = ask("--json")
+    outcome = json.loads(result.stdout)
+    assert result.exit_code == outcome["exit_code"] == 1
     assert outcome["decision"].startswith("## SYNTHESIS")
     assert outcome["files"] == []
     assert outcome["error"]["message"].startswith("Cannot write to out: there is a file of that name")
@@ -496,6 +542,108 @@ def test_an_error_of_our_own_is_told_whole(run: Command, monkeypatch: pytest.Mon
     assert result.exit_code == outcome["exit_code"] == 1
     assert outcome["error"]["message"].startswith("Internal error: ZeroDivisionError('by us').")
     assert 'raise ZeroDivisionError("by us")' in result.stderr
+
+
+LENSES = ("attack surface and trust boundaries", "failure, recovery and on-call load")
+KEPT = [(f"R1.Wall.{n}", "checklist") for n in (1, 2, 3)] + [(f"R1.Wall.{n}", "apply") for n in (1, 2)]
+
+
+class Stopped:
+    """A table at which something happens when the third Wall of a fortress is asked for its turn."""
+
+    def __init__(self, what: Callable[[], object]) -> None:
+        self._what = what
+
+    async def complete(self, request: Request) -> Reply:
+        if request.task.step == "apply" and request.task.lens not in LENSES:
+            self._what()
+            await anyio.sleep_forever()
+        return priced(speech(request, 1))
+
+
+@pytest.fixture
+def stopped(run: Command, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Runs a fortress at such a table, and says how that ended."""
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setenv("OPENAI_API_KEY", "asked-of-nobody")
+
+    def ended(what: Callable[[], object], code: int) -> dict[str, Any]:
+        table = Stopped(what)
+        monkeypatch.setattr("orchestrator.models.switchboard.Switchboard.of", lambda self, route: table)
+        result = run("--recipe", "fortress", "--out", "out", "--thread-id", "2026-01-06-x", "--json", TOPIC)
+        outcome: dict[str, Any] = json.loads(result.stdout)
+        assert result.exit_code == outcome["exit_code"] == code
+        assert "Drafts that became no turn are in out/unused-drafts.json\n" in result.stderr
+        return outcome
+
+    yield ended
+    signal.signal(signal.SIGTERM, before)
+
+
+def internal_error() -> None:
+    raise ZeroDivisionError("by us")
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        pytest.param(lambda: os.kill(os.getpid(), signal.SIGINT), 130, id="Ctrl-C"),
+        pytest.param(lambda: os.kill(os.getpid(), signal.SIGTERM), 130, id="SIGTERM"),
+        pytest.param(internal_error, 1, id="an internal error"),
+    ],
+)
+def test_what_was_paid_for_is_kept_and_counted_however_a_run_ends_too_early(
+    stopped: Callable[..., dict[str, Any]], what: Callable[[], object], code: int
+) -> None:
+    outcome = stopped(what, code)
+    with Hall.open() as hall:
+        last = hall.runs.reports("2026-01-06-x")[-1]
+    assert (last["type"] == "paused" and last["code"] == "interrupted") == (code == 130)
+    assert outcome["files"] == ["out/unused-drafts.json"]
+    kept = json.loads(Path("out/unused-drafts.json").read_text())
+    assert [(draft["slot"], draft["step"]) for draft in kept] == KEPT
+    assert all(draft["text"] and draft["model"] == "test/answered" for draft in kept)
+    assert [turn["role"] for turn in outcome["turns"]] == ["Wind"]
+    assert outcome["tokens"] == {"input": 600, "cached": 240, "output": 60}  # Wind, three checklists, two turns
+    assert outcome["cost_usd"] == "0.06"
+
+
+def first_wall(lines: Iterable[bytes]) -> None:
+    """Reads what a run tells until one Wall has written its turn."""
+    for line in lines:
+        if re.match(rb"  R1\.Wall\.\d .* drafted in ", line):
+            return
+    raise AssertionError("no Wall wrote its turn")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_is_stopped_keeps_the_drafts_that_are_paid_for(
+    number: signal.Signals, model_server: Any, work: Path, debates: Listed
+) -> None:
+    from endpoint import tokens
+
+    (work / "here.yaml").write_text(model_server.models_file())
+    model_server.deadline_s = 60
+    model_server.hold_until(4, 1, 9)  # Wind with the checklists, one Wall, and two Walls who wait in vain
+    executable = str(Path(sysconfig.get_path("scripts")) / "run-debate")
+    command = (executable, "--models", "here.yaml", "-r", "fortress", "--out", "out", "--json", TOPIC)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        first_wall(process.stderr)
+        process.send_signal(number)
+        answer, told = process.communicate(timeout=60)
+    outcome = json.loads(answer)
+    assert process.returncode == outcome["exit_code"] == 130
+    assert b"Traceback" not in told
+    assert outcome["files"] == ["out/unused-drafts.json"]
+    kept = json.loads(Path("out/unused-drafts.json").read_text())
+    assert sorted(draft["step"] for draft in kept) == ["apply", "checklist", "checklist", "checklist"]
+    answered = [call for call in model_server.calls if call.finished]
+    assert len(answered) == 5
+    assert outcome["tokens"]["input"] == sum(tokens(call.messages) for call in answered)
+    assert float(outcome["cost_usd"]) > 0
+    assert [debate["turn_count"] for debate in debates()] == [1]
 
 
 @pytest.mark.slow

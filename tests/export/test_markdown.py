@@ -20,6 +20,7 @@ from orchestrator.hall.terms import Role
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.plan import Plan
 from orchestrator.record import make_record
+from orchestrator.runner import open_debate
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
@@ -58,13 +59,22 @@ HOSTILE = [
 
 
 def debate_of(
-    folder: Path, text: str, *, topic: str | None = None, name: str = "ideator", close: bool = True
+    folder: Path,
+    text: str,
+    *,
+    topic: str | None = None,
+    name: str = "ideator",
+    close: bool = True,
+    plan: Plan | None = None,
 ) -> Debate:
     """A debate in which everybody says the same."""
     wall = f"VERDICT: BLOCKED\n- [C1] CONSTRAINT: {text}\n{text}"
     seat = SeatRecord(slot="R1.Wind.1", agent=name, asked=name, answered=name, route=name, lens=name, cost="0.5")
     with hall_at(folder) as hall:
-        hall.init_debate(THREAD, text if topic is None else topic)
+        if plan is None:
+            hall.init_debate(THREAD, text if topic is None else topic)
+        else:
+            open_debate(hall, plan, THREAD, text if topic is None else topic)
         hall.add_turn(THREAD, "Wind", text, agent_role=name, model=name, seat=seat)
         hall.add_turn(THREAD, "Wall", wall, agent_role=name, model=name)
         hall.add_turn(THREAD, "Door", text, agent_role=name, model=name)
@@ -237,7 +247,9 @@ def test_a_debate_closed_by_force_is_rejected_and_says_why(tmp_path: Path) -> No
 
 def test_a_rehearsal_is_a_draft_that_says_so_and_claims_no_decision(tmp_path: Path) -> None:
     plan = plan_of(routes={role: (REHEARSAL,) for role in Role})
-    document = rendered(debate_of(tmp_path / "state", "What must be known?"), plan)
+    debate = debate_of(tmp_path / "state", "What must be known?", plan=plan)
+    document = rendered(debate, plan)
+    assert rendered(debate).startswith("---\nstatus: draft\n")  # the mark stands in the ledger, not in the plan
     assert front_of(document) == "status: draft"
     assert f"**{REHEARSAL_MARK}**" in document
     assert "Door's synthesis" not in document

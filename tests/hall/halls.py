@@ -84,8 +84,8 @@ def speak(hall: Hall, thread_id: str, *roles: Role, pick: bool = False) -> None:
 
 
 def every_kind(hall: Hall) -> None:
-    """Fills a hall: THREAD holds every kind of entry but force_closed, OTHER holds that one."""
-    hall.open_run(THREAD, "Should we move billing to Kafka?", PLAN, "mediated", 6, 2)
+    """Fills a hall: THREAD, which is marked and was run, holds every kind of entry but force_closed, OTHER that one."""
+    hall.open_run(THREAD, "Should we move billing to Kafka?", PLAN, "mediated", 6, 2, ["REHEARSAL"])
     hall.pick_next_speaker(THREAD, "Wind")
     hall.add_turn(THREAD, "Wind", "What if billing were a log?", agent_role="ideator", model="wind-1", token_input=5)
     hall.note(THREAD, "The second Wall seat was not available.", "route_override", "runner")
@@ -103,3 +103,6 @@ def every_kind(hall: Hall) -> None:
     hall.init_debate(OTHER, "Which queue?")
     hall.add_turn(OTHER, "Wind", "None at all.")
     hall.force_close_debate(OTHER, "The question went away.")
+    hall.runs.begin(THREAD, "process 7 on a host")
+    hall.runs.report(THREAD, [{"type": "run_started"}, {"type": "closed"}])
+    hall.runs.stop(THREAD, "It costs too much.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import (
+    BarrierUp,
     HallError,
     InvalidInput,
     LedgerBroken,
@@ -197,6 +199,168 @@ def test_a_window_below_one_is_refused(opened: Hall, window: Any) -> None:
             opened.get_debate(THREAD, **{name: window})
 
 
+@pytest.mark.parametrize("name", ["context_turns", "context_lines"])
+def test_all_turns_can_be_asked_for_in_a_word(opened: Hall, name: str) -> None:
+    speak(opened, THREAD, *Role)
+    shown = opened.get_debate(THREAD, **{name: "all"})  # type: ignore[arg-type]
+    assert shown == opened.get_debate(THREAD)
+    assert (len(shown["transcript"]), shown["omitted_turns"]) == (3, 0)
+    with pytest.raises(InvalidInput, match="at least 1"):
+        opened.get_debate(THREAD, **{name: "ALL of them"})  # type: ignore[arg-type]
+
+
+def test_context_turns_wins_over_its_other_name(opened: Hall) -> None:
+    speak(opened, THREAD, *Role)
+    assert len(opened.get_debate(THREAD, context_turns=1, context_lines="all")["transcript"]) == 1
+    assert len(opened.get_debate(THREAD, context_turns="all", context_lines=1)["transcript"]) == 3
+
+
+@pytest.mark.parametrize("thread_id", [None, 7, 1.5, True, b"a", ["a"], {}])
+def test_a_thread_id_that_is_no_text_is_refused_and_unknown(hall: Hall, thread_id: Any) -> None:
+    hall.init_debate("7", "Which?")
+    with pytest.raises(InvalidInput, match="cannot be a thread id"):
+        hall.init_debate(thread_id, "Which?")
+    for operation in (
+        hall.get_debate,
+        hall.verify_debate,
+        hall.export_debate,
+        lambda thread_id: hall.add_turn(thread_id, "Wind", "words"),
+        lambda thread_id: hall.force_close_debate(thread_id, "reason"),
+        lambda thread_id: hall.tombstone_turn(thread_id, 0, "reason"),
+    ):
+        with pytest.raises(UnknownThread):
+            operation(thread_id)
+
+
+@pytest.mark.parametrize("head", [7, 0, True, b"sha256:", ["sha256:"]])
+def test_an_expected_head_that_is_no_text_is_refused_and_nothing_is_written(
+    opened: Hall, folder: Path, head: Any
+) -> None:
+    speak(opened, THREAD, *Role)
+    before = dump(folder)
+    for operation in (
+        lambda: opened.add_turn(THREAD, "Wind", "words", expected_head=head),
+        lambda: opened.pick_next_speaker(THREAD, "Wind", head),
+        lambda: opened.close_debate(THREAD, "words", expected_head=head),
+        lambda: opened.note(THREAD, "words", "remark", "somebody", expected_head=head),
+        lambda: opened.extend(THREAD, 100_000, 100_000, "somebody", "words", expected_head=head),
+    ):
+        with pytest.raises(InvalidInput, match="expected_head is"):
+            operation()
+    assert dump(folder) == before
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_debate_without_a_turn_left_says_how_it_can_end(hall: Hall, closes: bool) -> None:
+    hall.init_debate(THREAD, "Which?", max_turns=2 if closes else 1)
+    speak(hall, THREAD, *list(Role)[: 2 if closes else 1])
+    assert hall.get_debate(THREAD)["next_role"] is None
+    if closes:
+        assert hall.close_debate(THREAD, "Neither.")["status"] == "synthesis"
+        return
+    with pytest.raises(BarrierUp) as refused:
+        hall.close_debate(THREAD, "Neither.")
+    assert refused.value.message == f"{THREAD} has no turn left and cannot be closed before Wall has spoken."
+    assert refused.value.cure == "Raise its limits; to end it as it is there is force_close_debate."
+
+
+# ---------------------------------------------------------------------------------------------------------------- marks
+
+
+def test_the_marks_of_a_debate_stand_in_every_view_and_first_in_its_octave_text(hall: Hall) -> None:
+    hall.open_run(THREAD, "Which?", PLAN, "fixed", 3, 1, ["REHEARSAL"])
+    hall.init_debate(OTHER, "Which?")
+    for thread_id, marks in ((THREAD, ["REHEARSAL"]), (OTHER, [])):
+        speak(hall, thread_id, *Role)
+        texts = [hall.close_debate(thread_id, "So be it.", "octave")["octave"], hall.export_debate(thread_id, "octave")]
+        for text in texts:
+            assert ("  MARKS::[REHEARSAL]" in text.splitlines()[:10]) == bool(marks)
+            assert ("REHEARSAL" in text) == bool(marks)
+        assert hall.get_debate(thread_id)["marks"] == json.loads(hall.export_debate(thread_id))["marks"] == marks
+        (listed,) = [listed for listed in hall.list_debates() if listed["thread_id"] == thread_id]
+        assert listed["marks"] == marks
+        assert hall.debate(thread_id).state.marks == tuple(marks)
+
+
+@pytest.mark.parametrize(
+    "mark", ["", "rehearsal", "TWO WORDS", "9TH", "RE\nHEARSAL", "REHEARSAL\n", "É", "A,B", "A]", "x"]
+)
+def test_a_mark_is_one_word_in_capitals(hall: Hall, mark: str) -> None:
+    with pytest.raises(InvalidInput):
+        hall.open_run(THREAD, "Which?", PLAN, "fixed", 3, 1, [mark])
+    assert hall.list_debates() == []
+
+
+# ----------------------------------------------------------------------------------------------------- names, for good
+
+NEEDED = object()
+OPERATIONS: dict[str, dict[str, Any]] = {  # DESIGN section 5; clients call them by these names
+    "init_debate": {
+        "thread_id": NEEDED,
+        "topic": NEEDED,
+        "mode": "fixed",
+        "max_turns": 12,
+        "max_rounds": 4,
+        "strict_cognition": False,
+        "barrier": True,
+    },
+    "pick_next_speaker": {"thread_id": NEEDED, "role": NEEDED, "expected_head": None},
+    "add_turn": {
+        "thread_id": NEEDED,
+        "role": NEEDED,
+        "content": NEEDED,
+        "cognition": None,
+        "agent_role": None,
+        "model": None,
+        "token_input": None,
+        "token_output": None,
+        "token_total": None,
+        "expected_head": None,
+    },
+    "get_debate": {
+        "thread_id": NEEDED,
+        "include_transcript": True,
+        "context_turns": None,
+        "context_lines": None,
+        "include_metadata": False,
+    },
+    "close_debate": {
+        "thread_id": NEEDED,
+        "synthesis": NEEDED,
+        "output_format": "json",
+        "status": "synthesis",
+        "expected_head": None,
+    },
+    "force_close_debate": {"thread_id": NEEDED, "reason": NEEDED},
+    "tombstone_turn": {"thread_id": NEEDED, "turn_index": NEEDED, "reason": NEEDED},
+    "list_debates": {"status": None, "text": None},
+    "verify_debate": {"thread_id": NEEDED, "head": None},
+    "export_debate": {"thread_id": NEEDED, "format": "json"},
+}
+FOR_THE_RUNNER = {"add_turn": {"seat": None}}  # by keyword only, so that it takes no place of the protocol's
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_has_the_arguments_of_the_design_in_their_order_with_their_defaults(name: str) -> None:
+    parameters = list(inspect.signature(getattr(Hall, name)).parameters.values())[1:]
+    by_place = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    by_name = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    assert len(by_place) + len(by_name) == len(parameters)
+    for found, expected in ((by_place, OPERATIONS[name]), (by_name, FOR_THE_RUNNER.get(name, {}))):
+        defaults = [
+            (parameter.name, NEEDED if parameter.default is parameter.empty else parameter.default)
+            for parameter in found
+        ]
+        assert defaults == list(expected.items())
+
+
+def test_the_operations_for_the_runner_are_there() -> None:
+    assert all(callable(getattr(Hall, name)) for name in ("open_run", "cast_vote", "refine", "note", "extend"))
+
+
+# ------------------------------------------------------------------------------------------------------------ conflicts
+
+
 def test_a_stale_head_is_refused_by_every_operation_that_takes_one(opened: Hall, folder: Path) -> None:
     stale = opened.get_debate(THREAD)["head"]
     speak(opened, THREAD, *Role)
@@ -235,6 +399,7 @@ def test_results_have_the_keys_that_clients_read(hall: Hall) -> None:
         "legal_roles": [],
         "strict_cognition": False,
         "barrier": True,
+        "marks": ["REHEARSAL"],
         "balance": {"Wind": 1, "Wall": 1, "Door": 1},
         "starved_roles": [],
         "head": hall.verify_debate(THREAD)["head"],

@@ -28,6 +28,9 @@ TABLES = {
     "plans": "no plan",
     "pending_erasure": "no seq",
 }
+# What runs tell and are asked stands beside the debates: it proves nothing, and no reader of a debate is shown it.
+BESIDE = {"runs": "no holder beat_at request", "reports": "no number report"}
+TABLES |= BESIDE
 
 
 class Bench:
@@ -343,13 +346,25 @@ def test_a_changed_dropped_moved_or_added_plan_is_found(bench: Bench) -> None:
 
 
 def test_what_no_reader_is_shown_may_change(bench: Bench) -> None:
-    """The zeros of redacted texts, texts that belong to no entry, and the marks of what is still to be erased."""
+    """The zeros of redacted texts, texts that belong to no entry, the marks of what is still to be erased, and what
+    runs tell and are asked beside the debates."""
     assert bench.tamper(
         ("UPDATE texts SET words = x'00', salt = x'01' WHERE typeof(words) = 'blob'", ()),
         ("INSERT INTO texts VALUES (999, 'salt', 'nobody says this')", ()),
         ("INSERT INTO pending_erasure VALUES (1, 1)", ()),
     )
     assert bench.show() == bench.shown
+    bench.restore()
+    for table, columns in BESIDE.items():
+        assert bench.rows(table)
+        for column in columns.split()[1:]:
+            change = "number + 900" if column == "number" else "'another'"
+            assert bench.tamper((f"UPDATE {table} SET {column} = {change}", ()))
+            assert bench.show() == bench.shown
+            bench.restore()
+        assert bench.tamper((f"DELETE FROM {table}", ()))
+        assert bench.show() == bench.shown
+        bench.restore()
 
 
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -438,6 +453,10 @@ class Forger:
         (0, {"max_turns": 100_001}, 0),
         (0, {"mode": "fixed"}, 1),
         (0, {"plan": "sha256:0"}, 0),
+        (0, {"marks": []}, 14),
+        (0, {"marks": ["REHEARSAL", "DRAFT"]}, 14),
+        (0, {"marks": ["rehearsal"]}, 0),
+        (0, {"marks": ["RE\nHEARSAL"]}, 0),
         (1, {"role": "Wall"}, 2),
         (1, {"role": "Door"}, 1),
         (2, {"turn_index": 7}, 2),

@@ -28,11 +28,11 @@ from orchestrator.errors import (
 )
 from orchestrator.hall import ledger, sqlite
 from orchestrator.hall.canonical import SaltedText
-from orchestrator.hall.entries import Body, Closed, Note, Opened, Tombstoned, Turn
+from orchestrator.hall.entries import Body, Closed, ForceClosed, Note, Opened, Tombstoned, Turn
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.ledger import Sealed, Standing
 from orchestrator.hall.sqlite import FILE, SQLiteStore
-from orchestrator.hall.store import Erasure, Store
+from orchestrator.hall.store import Attention, Erasure, RunRow, Store
 from orchestrator.hall.terms import Mode, Role, Status
 
 OPENED = Opened(digest="", mode=Mode.FIXED, max_turns=12, max_rounds=4, strict_cognition=False, barrier=True)
@@ -140,7 +140,12 @@ def test_a_thread_that_is_not_there_is_unknown(store: Store, thread_id: str) -> 
         lambda: store.standing(thread_id),
         lambda: store.thread(thread_id),
         lambda: store.window(thread_id, 1),
-        lambda: store.line(thread_id, 0),
+        lambda: store.begin_run(thread_id, "process 1", "09"),
+        lambda: store.attend(thread_id, "09"),
+        lambda: store.request_stop(thread_id, "why"),
+        lambda: store.report(thread_id, ["{}"]),
+        lambda: store.reports(thread_id, -1),
+        lambda: store.run_row(thread_id),
     ):
         with pytest.raises(UnknownThread):
             operation()
@@ -232,14 +237,6 @@ def test_a_window_holds_the_opening_the_newest_turns_and_the_closing(store: Stor
     assert [line.seq for line in window.lines] == [0, 4, 5, 7]
 
 
-def test_one_turn_is_found_by_its_index(store: Store) -> None:
-    speak(store, begin(store, "thread"), "first", "second")
-    line = store.line("thread", 1)
-    assert line is not None
-    assert (line.seq, line.text) == (2, "second")
-    assert store.line("thread", 2) is None
-
-
 def test_threads_are_listed_with_the_one_that_moved_last_first(store: Store) -> None:
     first = begin(store, "first", "topic 1", at="09")
     begin(store, "second", "topic 2", "a plan", at="10")
@@ -256,7 +253,6 @@ def test_a_redacted_text_is_gone_with_its_salt_and_the_line_says_by_what_and_why
     after = redact(store, add(store, opening, said), 1, said.entry.body.digest)  # type: ignore[union-attr]
     line = store.thread("thread").lines[1]
     assert (line.text, line.salt, line.erased_by, line.erased_why) == (None, None, 2, "the reason")
-    assert store.line("thread", 0) == line
     assert store.window("thread", 1).lines[1] == line
     assert store.erase_traces() is True
     assert ledger.verify(store.thread("thread")).head == after.head
@@ -270,6 +266,102 @@ def test_a_redaction_behind_another_head_deletes_nothing(store: Store) -> None:
     with pytest.raises(StaleHead):
         redact(store, stale, 1, said.entry.body.digest)  # type: ignore[union-attr]
     assert store.thread("thread").lines[1].text == "a secret"
+
+
+def test_a_thread_that_nobody_ran_has_no_holder_and_told_nothing(store: Store) -> None:
+    begin(store, "thread")
+    assert store.run_row("thread") == RunRow(None, None)
+    assert list(store.reports("thread", -1)) == []
+
+
+def test_who_runs_a_thread_and_when_they_were_last_heard_of_is_kept(opener: Callable[[], Store]) -> None:
+    store, elsewhere = opener(), opener()
+    begin(store, "thread")
+    begin(store, "other")
+    store.begin_run("thread", "process 1", "09")
+    assert elsewhere.run_row("THREAD") == RunRow("process 1", "09")
+    assert elsewhere.attend("thread", "10") == Attention(active=True, request=None)
+    assert store.run_row("thread") == RunRow("process 1", "10")
+    store.begin_run("thread", "process 2", "11")
+    assert elsewhere.run_row("thread") == RunRow("process 2", "11")
+    assert store.run_row("other") == RunRow(None, None)
+
+
+def test_a_run_hears_a_request_until_the_next_run_begins(opener: Callable[[], Store]) -> None:
+    store, elsewhere = opener(), opener()
+    begin(store, "thread")
+    begin(store, "other")
+    for name in ("thread", "other"):
+        store.begin_run(name, "process 1", "09")
+    elsewhere.request_stop("Thread", "it costs too much")
+    assert [store.attend("thread", "10").request for _ in range(2)] == ["it costs too much"] * 2
+    assert store.attend("other", "10").request is None
+    elsewhere.request_stop("thread", "another reason")
+    assert store.attend("thread", "10").request == "another reason"
+    store.begin_run("thread", "process 2", "11")
+    assert store.attend("thread", "12") == Attention(active=True, request=None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(Closed(digest="", status=Status.STALEMATE), id="closed"),
+        pytest.param(ForceClosed(digest=""), id="closed by force"),
+    ],
+)
+def test_a_run_hears_that_its_debate_is_closed(store: Store, body: Closed | ForceClosed) -> None:
+    standing = begin(store, "thread")
+    store.begin_run("thread", "process 1", "09")
+    add(store, standing, sealed("thread", standing, body, "end"))
+    assert store.attend("thread", "10") == Attention(active=False, request=None)
+
+
+def test_what_runs_tell_is_numbered_from_0_in_the_order_in_which_it_came(opener: Callable[[], Store]) -> None:
+    store, elsewhere = opener(), opener()
+    begin(store, "thread")
+    begin(store, "other")
+    store.report("thread", ['{"a": "é\\n"}', "{}"])
+    elsewhere.report("Thread", ['{"b": 1}'])
+    store.report("thread", [])
+    store.report("other", ['{"c": 2}'])
+    told = [(0, '{"a": "é\\n"}'), (1, "{}"), (2, '{"b": 1}')]
+    assert [list(elsewhere.reports("thread", after)) for after in (-1, 0, 1, 2, 99)] == [
+        told,
+        told[1:],
+        told[2:],
+        [],
+        [],
+    ]
+    assert list(store.reports("other", -1)) == [(0, '{"c": 2}')]
+
+
+def test_of_two_runs_that_tell_at_once_nothing_is_lost(opener: Callable[[], Store]) -> None:
+    stores = [opener() for _ in range(4)]
+    begin(stores[0], "thread")
+    together = threading.Barrier(4)
+
+    def tell(number: int) -> None:
+        together.wait()
+        for report in range(5):
+            stores[number].report("thread", [f'"{number}.{report}"'] * 2)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(tell, range(4)))
+    told = stores[0].reports("thread", -1)
+    assert [number for number, _ in told] == list(range(40))
+    for number in range(4):
+        own = [report for _, report in told if report.startswith(f'"{number}.')]
+        assert own == [f'"{number}.{report}"' for report in range(5) for _ in range(2)]
+
+
+def test_what_a_run_tells_moves_no_head_and_changes_no_ledger(store: Store) -> None:
+    begin(store, "thread")
+    before = store.thread("thread"), store.standing("thread"), store.listed()
+    store.begin_run("thread", "process 1", "09")
+    store.report("thread", ["{}"])
+    store.request_stop("thread", "why")
+    store.attend("thread", "10")
+    assert (store.thread("thread"), store.standing("thread"), store.listed()) == before
 
 
 def test_erasing_is_done_when_there_is_nothing_to_erase(store: Store) -> None:

@@ -98,7 +98,7 @@ async def test_a_client_holds_a_debate_over_http(door: Door) -> None:
         again = await client.call_tool("init_debate", {"thread_id": "2026-01-06-kafka", "topic": "Kafka?"})
         assert again.content[0].type == "text"
         assert again.content[0].text.startswith("thread_exists: ")
-        assert len((await client.list_tools()).tools) == 11
+        assert "add_turn" in {tool.name for tool in (await client.list_tools()).tools}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}"])
@@ -160,13 +160,20 @@ def test_a_body_of_unknown_length_is_refused_once_it_is_too_large(door: Door) ->
     assert door.is_open()
 
 
-def test_the_body_of_a_stranger_is_not_read(locked: Door) -> None:
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ("Host: localhost:{port}", 401),
+        ("Host: evil.example", 421),
+        ("Host: localhost:{port}\r\nOrigin: http://evil.example", 403),
+    ],
+)
+def test_the_body_of_a_stranger_is_not_read(locked: Door, headers: str, status: int) -> None:
     """The answer is there before the body is."""
+    head = f"POST {http.PATH} HTTP/1.1\r\n{headers.format(port=locked.port)}\r\nContent-Length: 100\r\n\r\n"
     with socket.create_connection(("127.0.0.1", locked.port), timeout=20) as stranger:
-        stranger.sendall(
-            f"POST {http.PATH} HTTP/1.1\r\nHost: 127.0.0.1:{locked.port}\r\nContent-Length: 100\r\n\r\n".encode()
-        )
-        assert stranger.recv(4096).startswith(b"HTTP/1.1 401 ")
+        stranger.sendall(head.encode())
+        assert stranger.recv(4096).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_half_a_request_keeps_nobody_waiting(door: Door) -> None:

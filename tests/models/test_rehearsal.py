@@ -132,6 +132,26 @@ def test_a_worksheet_asks_all_of_the_agents_own_questions_and_has_its_section(na
         assert text.count(question) == 1
 
 
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("socratic", [False, True])
+def test_no_question_stands_under_the_section_that_it_was_not_made_for(name: str, socratic: bool) -> None:
+    asked = task(name, socratic=socratic)
+    text = worksheet(asked)
+    part = re.split(r"\n##", text.split(f"\n## {asked.section}\n")[1])[0]
+    assert part.strip() == (
+        "No other seat writes this part. Fill it in from your answers on this sheet and from the turns so far.\n\n"
+        "Your answer: …"
+    )
+    assert all(text.count(question) == 1 for question in asked.questions)
+
+
+def test_a_door_honours_the_turns_of_wall_and_of_nobody_else() -> None:
+    said = debate(("wind-agent", "wall-agent", "door-agent"), 1)[:2]
+    walls = (*said, dataclasses.replace(said[1], number=3), dataclasses.replace(said[0], number=4))
+    assert "what it honours of Wall (T2, T3), what it gives up" in worksheet(task("door-agent", said=walls))
+    assert "what it honours of Wall, what it gives up" in worksheet(task("door-agent", said=said[:1]))
+
+
 def test_a_worksheet_has_the_shape_of_its_roles_turn() -> None:
     shapes = {
         "ideator": ("### Option 1: ", "### Option 2: ", "## QUESTIONS\n\n1. "),
@@ -248,7 +268,7 @@ def test_a_door_asks_how_the_path_answers_the_turns_of_its_round() -> None:
     assert '2. Say how the path answers T2 (Bob), which asks "What if the auditor comes at noon?"' in text
     assert '3. Say how the path answers T2 (Bob), which asks "谁负责审计？"' in text
     assert "what is lost" not in text
-    assert "(T1, T2)" in text
+    assert "what this path keeps of Wind, what it honours of Wall (T2), what it gives up" in text
 
 
 @pytest.mark.parametrize("trio", TRIOS)

@@ -1,0 +1,210 @@
+"""Runs that ask models over real HTTP: what is told of them is what was taken, and they end when they are told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
+from urllib.request import Request, urlopen
+
+import anyio.to_thread
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from test_runs import TOPIC, elsewhere, over, status
+from test_runs import out as out
+from test_runs import processes as processes
+from test_runs import root as root
+from test_runs import server as server
+from test_stdio import SCRIPT
+
+from conftest import Call as Ask
+from conftest import text_of
+from endpoint import Call, ModelServer, tokens, wrong_key
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]  # each run imports litellm in a process of its own
+
+KEY = "sk-proj-" + "z9Y8x7W6v5" * 4
+THREAD = "2026-01-06-kafka"
+
+
+class Awaited(list[Call]):
+    """Calls as they arrive; `wait` returns when the n-th is there."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number, self._there = number, threading.Event()
+
+    def append(self, call: Call) -> None:
+        super().append(call)
+        if len(self) == self._number:
+            self._there.set()
+
+    async def wait(self) -> None:
+        assert await anyio.to_thread.run_sync(partial(self._there.wait, 25))
+
+
+@pytest.fixture(autouse=True)
+def models(model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A models file called loopback, whose provider is sent a key."""
+    monkeypatch.setenv("OUR_API_KEY", KEY)
+    text = model_server.models_file().replace("    api_base", "    api_key_env: OUR_API_KEY\n    api_base")
+    Path("configs").mkdir()
+    Path("configs/loopback.yaml").write_text(text)
+
+
+@pytest.fixture
+def held(model_server: ModelServer) -> Iterator[Awaited]:
+    """Wind, checklist and Wall are answered; Door's call is held. Its arrival can be waited for."""
+    model_server.deadline_s = 60
+    model_server.hold_until(2, 1, 2)
+    model_server.calls = calls = Awaited(4)
+    yield calls
+
+
+async def begin(call: Ask, **arguments: Any) -> dict[str, Any]:
+    return await call("run_debate", topic=TOPIC, recipe="speed", models="loopback", thread_id=THREAD, **arguments)
+
+
+def tidy(told: object, tmp_path: Path) -> None:
+    """Neither a key nor a place on this machine stands in an answer."""
+    for secret in (KEY, "sk-proj-", str(tmp_path), sys.prefix):
+        assert secret not in str(told)
+
+
+async def test_a_run_decides_and_says_what_it_took(
+    call: Ask, model_server: ModelServer, processes: list[Popen[bytes]], out: Path, tmp_path: Path
+) -> None:
+    ended = await begin(call, wait=True)
+    assert (ended["status"], ended["marks"], ended["run"]["state"]) == ("synthesis", [], "done")
+    assert "decides to take one step" in ended["decision"]
+    taken = {
+        "input": sum(tokens(made.messages) for made in model_server.calls),
+        "cached": sum(made.cached for made in model_server.calls),
+        "output": sum(tokens((("assistant", made.answer or ""),)) for made in model_server.calls),
+    }
+    assert ended["run"]["tokens"] == taken
+    fresh = taken["input"] - taken["cached"]
+    assert Decimal(ended["run"]["cost_usd"]) * 10_000_000 == 10 * fresh + 5 * taken["cached"] + 30 * taken["output"]
+    assert {made.headers["Authorization"] for made in model_server.calls} == {f"Bearer {KEY}"}
+    assert await over(processes[0]) == 0
+    assert json.loads((out / THREAD / "debate.json").read_text())["head"] == ended["head"]
+    assert {place.name for place in tmp_path.iterdir()} <= {"out", "root", "state", "work", "config", "home"}
+    assert [place.name for place in Path.cwd().iterdir()] == ["configs"]
+    tidy(ended, tmp_path)
+    for file in (out / THREAD).iterdir():
+        assert KEY not in file.read_text()
+
+
+async def test_a_run_that_no_provider_lets_in_is_paused_and_says_why(
+    call: Ask, model_server: ModelServer, processes: list[Popen[bytes]], tmp_path: Path
+) -> None:
+    model_server.inject(wrong_key(KEY))
+    ended = await begin(call, wait=True)
+    assert (ended["status"], ended["decision"], ended["turn_count"]) == ("active", None, 0)
+    assert ended["run"]["state"] == "paused"
+    assert "wind-1" in ended["run"]["message"]
+    assert await over(processes[0]) == 0
+    tidy(ended, tmp_path)
+
+
+async def test_a_run_is_seen_at_work_and_a_killed_one_is_interrupted(
+    call: Ask, held: Awaited, processes: list[Popen[bytes]]
+) -> None:
+    await begin(call)
+    await held.wait()
+    async with elsewhere() as client:
+        now = await status(client, THREAD)
+        while not now["run"]["drafting"] or now["run"]["turns"] < 2:
+            now = await status(client, THREAD, wait_seconds=20, after=now["run"]["news"])
+        assert now["run"]["state"] == "running"
+        assert [(seat["role"], seat["step"], seat["model"]) for seat in now["run"]["drafting"]] == [
+            ("Door", "turn", "openai/door-1")
+        ]
+        processes[0].kill()
+        assert await over(processes[0]) == -signal.SIGKILL
+        assert (await status(client, THREAD))["run"]["state"] == "running", "it may only be slow"
+    async with elsewhere(later_s=20) as client:
+        late = await status(client, THREAD, wait_seconds=20)
+        assert (late["run"]["state"], late["run"]["drafting"]) == ("interrupted", [])
+        assert (late["status"], late["turn_count"], late["next_role"]) == ("active", 2, "Door")
+
+
+async def test_a_cancelled_run_drops_its_call_and_people_can_go_on(
+    call: Ask, held: Awaited, model_server: ModelServer, processes: list[Popen[bytes]]
+) -> None:
+    await begin(call)
+    await held.wait()
+    async with elsewhere() as client:
+        asked = await client.call_tool("cancel_run", {"thread_id": THREAD, "reason": "it costs too much"})
+        assert not asked.is_error
+    assert await over(processes[0]) == 0
+    now = await call("debate_status", thread_id=THREAD)
+    assert (now["run"]["state"], now["run"]["message"]) == ("paused", "Stopped on request: it costs too much")
+    assert (now["status"], now["turn_count"]) == ("active", 2)
+    assert [made.model for made in model_server.calls if made.finished is None] == ["door-1"]
+    await call("add_turn", thread_id=THREAD, role="Door", content="Therefore we wait.", expected_head=now["head"])
+    assert (await call("close_debate", thread_id=THREAD, synthesis="We wait."))["turn_count"] == 3
+
+
+async def test_the_kill_switch_stops_a_run_and_ends_its_debate(
+    call: Ask, held: Awaited, model_server: ModelServer, processes: list[Popen[bytes]], out: Path
+) -> None:
+    await begin(call)
+    await held.wait()
+    await call("force_close_debate", thread_id=THREAD, reason="wrong question")
+    assert await over(processes[0]) == 0
+    now = await call("debate_status", thread_id=THREAD)
+    assert (now["status"], now["turn_count"], now["run"]["state"]) == ("force_closed", 2, "done")
+    assert now["decision"] is None
+    assert [made.model for made in model_server.calls if made.finished is None] == ["door-1"]
+    assert (out / THREAD / "run.log").read_text() == ""
+
+
+CLIENT = """
+import os, sys
+import anyio
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+async def wait_for_the_decision():
+    server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
+    async with Client(server) as client:
+        arguments = {"topic": "Kafka?", "recipe": "speed", "models": "loopback", "thread_id": "2026-01-06-kafka"}
+        await client.call_tool("run_debate", arguments | {"wait": True})
+
+anyio.run(wait_for_the_decision)
+"""
+
+
+def keep_company(server: ModelServer) -> None:
+    """Makes a call beside the one that is held, so that both are answered."""
+    body = json.dumps({"model": "company", "messages": [{"role": "user", "content": "You are Door."}]}).encode()
+    with urlopen(Request(f"{server.base_url}/chat/completions", body, {"Content-Type": "application/json"})) as answer:
+        assert answer.status == 200
+
+
+async def test_a_client_killed_while_it_waits_reads_the_decision_from_a_new_server(
+    held: Awaited, model_server: ModelServer, state: Path
+) -> None:
+    with Popen([sys.executable, "-c", CLIENT, *SCRIPT], stderr=PIPE) as waiting:
+        await held.wait()
+        waiting.kill()
+    await anyio.to_thread.run_sync(keep_company, model_server)
+    parameters = StdioServerParameters(command=SCRIPT[0], args=SCRIPT[1:], env=dict(os.environ))
+    async with Client(parameters) as client:
+        now = await status(client, THREAD)
+        while now["run"]["state"] == "running":
+            now = await status(client, THREAD, wait_seconds=20, after=now["run"]["news"])
+        assert (now["run"]["state"], now["status"], now["turn_count"]) == ("done", "synthesis", 3)
+        assert "decides to take one step" in now["decision"]
+        verified = await client.call_tool("verify_debate", {"thread_id": THREAD, "head": now["head"]})
+        assert not verified.is_error, text_of(verified)

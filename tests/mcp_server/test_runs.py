@@ -1,0 +1,569 @@
+"""Whole debates over MCP, with runs that ask no model: how they are begun, followed and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+from mcp import Client
+from mcp.server import MCPServer
+
+from conftest import Call, Refused, text_of
+from orchestrator import background
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.store import open_store
+from orchestrator.mcp_server import build, runs
+
+pytestmark = pytest.mark.anyio
+
+TOPIC = "Should we move billing to Kafka?"
+OUTSIDE = "is outside the folders that may be read here."
+
+
+class Idle:
+    """A process that is there and does nothing."""
+
+    def poll(self) -> int | None:
+        return None
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def server(hall: Hall, root: Path, out: Path) -> MCPServer:
+    return build(hall, roots=(root,), out=out)
+
+
+@pytest.fixture(autouse=True)
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Popen[bytes]]]:
+    """The processes that were started, the last one last; none outlives its test."""
+    started: list[Popen[bytes]] = []
+    start = background.start
+
+    def kept(thread_id: str, folder: Path) -> Popen[bytes]:
+        started.append(start(thread_id, folder))
+        return started[-1]
+
+    monkeypatch.setattr(background, "start", kept)
+    yield started
+    for process in started:
+        process.kill()
+        process.wait(20)
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No process is started; returns the threads that one would have been started for."""
+    asked: list[str] = []
+
+    def start(thread_id: str, folder: Path) -> Idle:
+        asked.append(thread_id)
+        return Idle()
+
+    monkeypatch.setattr(background, "start", start)
+    return asked
+
+
+async def over(process: Popen[bytes]) -> int:
+    return await anyio.to_thread.run_sync(partial(process.wait, 25))
+
+
+@asynccontextmanager
+async def elsewhere(later_s: float = 0) -> AsyncIterator[Client]:
+    """A client of another server on the same state folder, whose clock may be ahead."""
+    with Hall(open_store(), clock=lambda: datetime.now(UTC) + timedelta(seconds=later_s)) as hall:
+        async with Client(build(hall, roots=(), out=None)) as client:
+            yield client
+
+
+async def status(client: Client, thread_id: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool("debate_status", {"thread_id": thread_id, **arguments})
+    assert not result.is_error, text_of(result)
+    told: dict[str, Any] = result.structured_content or {}
+    return told
+
+
+# ------------------------------------------------------------------------------------------------- a run to its end
+
+
+async def test_a_rehearsal_runs_to_its_end_and_claims_no_decision(
+    call: Call, out: Path, tmp_path: Path, processes: list[Popen[bytes]]
+) -> None:
+    ended = await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True, wait=True)
+    assert ended["thread_id"].endswith("-should-we-move-billing-to-kafka")
+    assert (ended["status"], ended["marks"], ended["decision"]) == ("synthesis", ["REHEARSAL"], None)
+    run = ended["run"]
+    assert (run["state"], run["recipe"], run["rehearsal"]) == ("done", "speed", True)
+    assert (run["round"], run["rounds"], run["turns"], run["planned_turns"]) == (1, 1, 3, 3)
+    assert (run["drafting"], run["message"], run["cost_usd"]) == ([], None, "0")
+    assert run["tokens"] == {"input": 0, "cached": 0, "output": 0}
+    assert await over(processes[0]) == 0
+    folder = out / ended["thread_id"]
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "debate.json",
+        "decision.md",
+        "plan.yaml",
+        "run.log",
+        "transcript.oct.md",
+    ]
+    assert (folder / "run.log").read_text() == ""
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["out", "root", "state", "work"]
+    assert list(Path.cwd().iterdir()) == []
+    assert {file.name.split("-")[0] for file in (tmp_path / "state").iterdir()} == {"hall.sqlite3"}
+
+
+async def test_without_wait_it_answers_at_once_and_any_server_follows_it_to_the_end(
+    call: Call, processes: list[Popen[bytes]]
+) -> None:
+    begun = await call("run_debate", topic=TOPIC, recipe="FORTRESS", rehearse=True, thread_id="2026-01-06-kafka")
+    assert (begun["thread_id"], begun["status"], begun["next_role"]) == ("2026-01-06-kafka", "active", None)
+    assert begun["run"]["state"] == "running"
+    async with elsewhere() as client:
+        told = [begun["run"]["news"]]
+        while (now := await status(client, "2026-01-06-KAFKA", wait_seconds=20, after=told[-1]))["run"][
+            "state"
+        ] == "running":
+            assert now["run"]["news"] > told[-1], "it answered, but there was no news"
+            told.append(now["run"]["news"])
+        assert now["run"]["turns"] == now["turn_count"] == 9
+        assert now["run"]["state"] == "done"
+        debate = await client.call_tool("get_debate", {"thread_id": "2026-01-06-kafka"})
+        assert len((debate.structured_content or {})["transcript"]) == 9
+    assert await over(processes[0]) == 0
+
+
+async def test_progress_is_told_until_the_end_each_notice_further_than_the_one_before(client: Client) -> None:
+    notices: list[tuple[float, float | None, str | None]] = []
+
+    async def take(done: float, total: float | None, message: str | None) -> None:
+        notices.append((done, total, message))
+
+    result = await client.call_tool(
+        "run_debate",
+        {"topic": TOPIC, "recipe": "deep", "rehearse": True, "wait": True},
+        progress_callback=take,
+    )
+    assert not result.is_error
+    done = [notice[0] for notice in notices]
+    assert done == sorted(set(done))
+    assert notices[0] == (0.0, 37, "running: starting")
+    assert notices[-1] == (37, 37, "done: round 12 of 12, 36 turns")
+
+
+async def test_a_client_that_waits_hears_of_a_silent_run_too(
+    client: Client, idle: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "PROGRESS_S", 0.0)
+    heard, enough = list[float](), anyio.Event()
+
+    async def take(done: float, total: float | None, message: str | None) -> None:
+        heard.append(done)
+        if len(heard) == 3:
+            enough.set()
+
+    async with anyio.create_task_group() as group:
+        arguments = {"topic": TOPIC, "rehearse": True, "wait": True}
+        group.start_soon(lambda: client.call_tool("run_debate", arguments, progress_callback=take))
+        await enough.wait()
+        group.cancel_scope.cancel()
+    assert heard == sorted(set(heard))
+
+
+async def test_a_run_takes_no_module_from_the_working_folder(call: Call, processes: list[Popen[bytes]]) -> None:
+    for name in ("orchestrator", "secrets", "anyio"):
+        Path(f"{name}.py").write_text("raise SystemExit('taken from the working folder')")
+    ended = await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True, wait=True)
+    assert ended["run"]["state"] == "done"
+    assert await over(processes[0]) == 0
+
+
+async def test_what_was_asked_before_the_process_is_there_is_heard(call: Call, processes: list[Popen[bytes]]) -> None:
+    await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True, thread_id="stopped")
+    await call("cancel_run", thread_id="stopped", reason="too early")
+    await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True, thread_id="closed")
+    await call("force_close_debate", thread_id="closed", reason="wrong question")
+    assert [await over(process) for process in processes] == [0, 0]
+    stopped, closed = await call("debate_status", thread_id="stopped"), await call("debate_status", thread_id="closed")
+    assert (stopped["status"], stopped["turn_count"]) == ("active", 0)
+    assert (stopped["run"]["state"], stopped["run"]["message"]) == ("paused", "Stopped on request: too early")
+    assert (closed["status"], closed["turn_count"], closed["run"]["state"]) == ("force_closed", 0, "done")
+    assert closed["decision"] is None
+
+
+# -------------------------------------------------------------------------------------------------------- thread ids
+
+
+async def test_ids_are_made_of_the_topic_and_never_taken_twice(call: Call, out: Path, idle: list[str]) -> None:
+    first = (await call("run_debate", topic=TOPIC, rehearse=True))["thread_id"]
+    (out / f"{first}-2").mkdir(parents=True)  # the files of another hall's run
+    second = await call("run_debate", topic=TOPIC, rehearse=True)
+    assert second["thread_id"] == f"{first}-3"
+    assert idle == [first, f"{first}-3"]
+
+
+async def test_a_taken_id_is_refused_in_any_case_and_nothing_is_begun(
+    call: Call, refused: Refused, idle: list[str]
+) -> None:
+    await call("init_debate", thread_id="2026-01-06-Kafka", topic="Kafka?")
+    told = await refused("run_debate", topic=TOPIC, rehearse=True, thread_id="2026-01-06-kafka")
+    assert told.startswith("thread_exists: ")
+    assert idle == []
+    assert (await call("debate_status", thread_id="2026-01-06-kafka"))["run"]["state"] == "none"
+
+
+@pytest.mark.parametrize("thread_id", ["../up", "a/b", "", ".", "a b", "x" * 129, "line\nbreak", "ünï", "nul\0"])
+async def test_what_cannot_be_an_id_is_refused_before_a_folder_is_made(
+    refused: Refused, idle: list[str], out: Path, thread_id: str
+) -> None:
+    told = await refused("run_debate", topic=TOPIC, rehearse=True, thread_id=thread_id)
+    assert told.startswith("invalid_input: ")
+    assert not out.exists()
+    assert idle == []
+
+
+async def test_a_folder_that_cannot_be_written_is_told_before_a_debate_is_opened(
+    call: Call, refused: Refused, idle: list[str], out: Path, tmp_path: Path
+) -> None:
+    out.write_text("a file")
+    told = await refused("run_debate", topic=TOPIC, rehearse=True)
+    assert told.startswith("usage: Cannot write to ")
+    assert str(tmp_path) not in told
+    assert (await call("list_debates"))["debates"] == []
+    assert idle == []
+
+
+async def test_by_default_runs_write_into_the_state_folder(
+    hall: Hall, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders: list[Path] = []
+
+    def start(thread_id: str, folder: Path) -> Idle:
+        folders.append(folder)
+        return Idle()
+
+    monkeypatch.setattr(background, "start", start)
+    monkeypatch.setenv("DEBATE_HALL_STATE_DIR", "~/kept")
+    async with Client(build(hall, roots=(), out=None)) as client:
+        await client.call_tool("run_debate", {"topic": TOPIC, "rehearse": True, "thread_id": "x"})
+    assert folders == [Path(os.environ["HOME"]) / "kept" / "debates" / "x"]
+
+
+# ---------------------------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("topic", ["", " \n", "x" * 12_001, "nul \0", "half \ud800"])
+async def test_a_topic_that_is_none_is_refused(refused: Refused, idle: list[str], topic: str) -> None:
+    assert (await refused("run_debate", topic=topic, rehearse=True)).startswith("invalid_input: ")
+    assert idle == []
+
+
+async def test_an_unknown_recipe_is_refused_with_the_one_that_was_meant(refused: Refused) -> None:
+    told = await refused("run_debate", topic=TOPIC, recipe="fortres", rehearse=True)
+    assert told.startswith("configuration: ")
+    assert "Did you mean fortress?" in told
+
+
+async def test_an_unknown_models_file_is_refused_with_the_one_that_was_meant(refused: Refused) -> None:
+    told = await refused("run_debate", topic=TOPIC, models="modls")
+    assert told.startswith("configuration: ")
+    assert "Did you mean models?" in told
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "./mine", "sub/mine", "/etc/passwd", "MINE.YML", "{work}/mine.yaml"])
+@pytest.mark.parametrize("what", ["recipe", "models"])
+async def test_recipes_and_models_go_by_name_never_by_path(
+    refused: Refused, idle: list[str], what: str, name: str
+) -> None:
+    """Whether a file is there makes no difference."""
+    for file in (Path("mine.yaml"), Path("mine"), Path("sub/mine")):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("name: mine")
+    path = name.format(work=Path.cwd())
+    told = await refused("run_debate", **{"topic": TOPIC, "rehearse": True, what: path[-64:]})
+    assert told.startswith("configuration: ")
+    assert "is a path. Give a name" in told
+    assert idle == []
+
+
+async def test_a_models_file_of_the_user_is_found_by_its_name(call: Call, idle: list[str], tmp_path: Path) -> None:
+    shelf = tmp_path / "config" / "debate-hall" / "configs"
+    shelf.mkdir(parents=True)
+    routes = "".join(f"  {cognition}: [rehearsal]\n" for cognition in ("PATHOS", "ETHOS", "LOGOS"))
+    (shelf / "Mine.yaml").write_text(f"routes:\n{routes}")
+    begun = await call("run_debate", topic=TOPIC, models="mine")
+    assert begun["marks"] == ["REHEARSAL"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},  # no key
+        {"wind": ["openai/a b"]},
+        {"wind": ["cli/claude"], "wall": ["cli/claude"], "door": ["cli/claude"]},
+        {"wind": ["client"], "wall": ["client"], "door": ["client"]},
+        {"rehearse": True, "wind": ["openai/gpt-5"]},
+        {"rehearse": True, "tier": "9"},
+        {"rehearse": True, "tier": "2", "recipe": "fortress"},
+    ],
+)
+async def test_seats_that_nobody_can_fill_are_refused(
+    refused: Refused, idle: list[str], arguments: dict[str, Any]
+) -> None:
+    told = await refused("run_debate", topic=TOPIC, **arguments)
+    assert told.split(": ")[0] in ("usage", "configuration")
+    assert idle == []
+
+
+async def test_a_server_holds_so_many_runs_at_once_and_not_one_more(server: MCPServer, idle: list[str]) -> None:
+    """All ask at the same moment."""
+    answers: list[str] = []
+
+    async def ask(client: Client) -> None:
+        result = await client.call_tool("run_debate", {"topic": TOPIC, "rehearse": True})
+        answers.append(text_of(result).split(":")[0] if result.is_error else "begun")
+
+    async with Client(server) as client, anyio.create_task_group() as group:
+        for _ in range(runs.MOST_RUNS + 4):
+            group.start_soon(ask, client)
+    assert sorted(answers) == ["begun"] * runs.MOST_RUNS + ["limit_reached"] * 4
+    assert len(idle) == runs.MOST_RUNS
+
+
+async def test_a_run_that_has_ended_makes_room(
+    call: Call, refused: Refused, monkeypatch: pytest.MonkeyPatch, processes: list[Popen[bytes]]
+) -> None:
+    monkeypatch.setattr(runs, "MOST_RUNS", 1)
+    await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True)
+    assert (await refused("run_debate", topic=TOPIC, rehearse=True)).startswith("limit_reached: ")
+    assert await over(processes[0]) == 0
+    await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True)
+
+
+# ---------------------------------------------------------------------------------------------------------- evidence
+
+
+async def test_evidence_below_a_root_is_read_and_cited_by_its_name_there(
+    call: Call, hall: Hall, root: Path, idle: list[str]
+) -> None:
+    (root / "notes").mkdir()
+    (root / "brief.md").write_text("Orders must not be lost.\n")
+    (root / "notes" / "load.md").write_text("Ten a second.\n")
+    begun = await call("run_debate", topic=TOPIC, rehearse=True, context=["brief.md", "notes/*.md", f"{root}/brief.md"])
+    pinned = json.loads(hall.debate(begun["thread_id"]).plan or "")
+    assert [piece["path"] for piece in pinned["evidence"]] == ["brief.md", "notes/load.md"]
+
+
+@pytest.fixture
+def outside(tmp_path: Path, root: Path) -> Path:
+    """A folder beside the root, which links in the root lead to; `there.md` is in it, `gone.md` is not."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "there.md").write_text("private")
+    (root / "sub").mkdir()
+    (root / "link").symlink_to(folder)
+    (root / "there.md").symlink_to(folder / "there.md")
+    (root / "gone.md").symlink_to(folder / "gone.md")
+    home = Path(os.environ["HOME"])
+    home.mkdir()
+    (home / "there.md").write_text("private")
+    return folder
+
+
+WAYS_OUT = [
+    "../outside/{}",
+    "sub/../../outside/{}",
+    "{outside}/{}",
+    "{root}/../outside/{}",
+    "link/{}",
+    "sub/../link/{}",
+    "{}",
+    "~/{}",
+    "~root/{}",
+    "../outside/{}*",
+    "../*/{}",
+    "*/../../outside/{}",
+    "s?b/../../outside/{}",
+    "**/../../outside/{}",
+    "{outside}/[tg]{}",
+    "/*/{}",
+    "../outside/{}/../{}",
+]
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+async def test_nothing_outside_the_roots_is_read_and_whether_it_is_there_is_not_told(
+    refused: Refused, idle: list[str], root: Path, outside: Path, way: str
+) -> None:
+    told = {
+        name: await refused("run_debate", topic=TOPIC, rehearse=True, context=[_path(way, name, root, outside)])
+        for name in ("there.md", "gone.md")
+    }
+    assert told["there.md"].startswith("configuration: ")
+    assert OUTSIDE in told["there.md"]
+    assert told["there.md"].replace("there.md", "gone.md") == told["gone.md"]
+    assert idle == []
+
+
+@pytest.mark.parametrize("way", ["link/*", "li?k/{}", "l*/{}", "**/{}"])
+async def test_a_glob_does_not_follow_a_link_out_of_the_root(
+    refused: Refused, idle: list[str], root: Path, outside: Path, way: str
+) -> None:
+    (root / "there.md").unlink()
+    (root / "gone.md").unlink()
+    told = {
+        name: await refused("run_debate", topic=TOPIC, rehearse=True, context=[_path(way, name, root, outside)])
+        for name in ("there.md", "gone.md")
+    }
+    assert told["there.md"].replace("there.md", "gone.md") == told["gone.md"]
+    assert idle == []
+
+
+@pytest.mark.parametrize("way", ["{}", "*{}", "**/*.md", "{root}/{}", "../outside/{}", "~/{}", "/etc/passwd", "/", ""])
+async def test_without_roots_there_is_no_evidence_at_all(
+    hall: Hall, idle: list[str], root: Path, outside: Path, way: str
+) -> None:
+    Path("there.md").write_text("in the working folder")
+    async with Client(build(hall, roots=(), out=None)) as client:
+        arguments = {"topic": TOPIC, "rehearse": True, "context": [_path(way, "there.md", root, outside)]}
+        result = await client.call_tool("run_debate", arguments)
+    assert result.is_error
+    assert OUTSIDE in text_of(result)
+    assert idle == []
+
+
+@pytest.mark.parametrize("name", [".env", "id_rsa", "notes.md", "alias.md"])
+async def test_a_secret_below_a_root_is_refused_and_not_quoted(
+    refused: Refused, idle: list[str], root: Path, name: str
+) -> None:
+    key = "sk-proj-" + "a1B2c3D4e5" * 5
+    (root / "alias.md").symlink_to(root / ".env")
+    (root / name).write_text(f"OPENAI_API_KEY={key}\n")
+    told = await refused("run_debate", topic=TOPIC, rehearse=True, context=[name])
+    assert told.startswith(f"configuration: {name}")
+    assert key not in told
+    assert idle == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["missing.md", "miss*.md", "sub", "nul\0.md", "half\ud800.md", "line\nbreak.md", "", "x" * 5000, "a/" * 3000],
+)
+async def test_what_is_no_file_below_a_root_is_refused_without_the_roots_place(
+    refused: Refused, idle: list[str], root: Path, tmp_path: Path, path: str
+) -> None:
+    (root / "sub").mkdir()
+    told = await refused("run_debate", topic=TOPIC, rehearse=True, context=[path])
+    assert told.startswith("configuration: ")
+    assert str(tmp_path) not in told
+    assert idle == []
+
+
+def _path(way: str, name: str, root: Path, outside: Path) -> str:
+    return way.replace("{root}", str(root)).replace("{outside}", str(outside)).replace("{}", name)
+
+
+# ------------------------------------------------------------------------------------------------- status and cancel
+
+
+async def test_a_debate_held_by_hand_has_no_run(call: Call, refused: Refused) -> None:
+    await call("init_debate", thread_id="x", topic=TOPIC)
+    now = await call("debate_status", thread_id="x", wait_seconds=50)
+    assert (now["run"]["state"], now["run"]["news"], now["next_role"]) == ("none", -1, "Wind")
+    told = await refused("cancel_run", thread_id="x", reason="why")
+    assert told.startswith("not_active: Nobody runs x.")
+
+
+@pytest.mark.parametrize("tool", ["debate_status", "cancel_run"])
+async def test_a_thread_that_nobody_knows_is_refused(refused: Refused, tool: str) -> None:
+    arguments = {"reason": "why"} if tool == "cancel_run" else {}
+    assert (await refused(tool, thread_id="nowhere", **arguments)).startswith("unknown_thread: ")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("debate_status", {"wait_seconds": -1}),
+        ("debate_status", {"wait_seconds": 51}),
+        ("debate_status", {"wait_seconds": "3"}),
+        ("debate_status", {"wait_seconds": True}),
+        ("debate_status", {"after": -2}),
+        ("debate_status", {"after": 1.5}),
+        ("cancel_run", {"reason": " "}),
+        ("cancel_run", {"reason": "nul \0"}),
+        ("cancel_run", {"reason": "half \ud800"}),
+        ("cancel_run", {}),
+    ],
+)
+async def test_bad_arguments_are_refused_by_name(
+    call: Call, refused: Refused, idle: list[str], tool: str, arguments: dict[str, Any]
+) -> None:
+    await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
+    told = await refused(tool, thread_id="x", **arguments)
+    assert told.startswith("invalid_input: ")
+    assert (next(iter(arguments), "reason")) in told
+
+
+async def test_waiting_ends_when_the_time_is_up(call: Call, idle: list[str]) -> None:
+    await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
+    now = await call("debate_status", thread_id="x", wait_seconds=0.3)
+    assert (now["run"]["state"], now["run"]["news"]) == ("running", -1)
+
+
+async def test_waiting_ends_with_news_of_another_process(call: Call, idle: list[str]) -> None:
+    """What is told while the call waits comes through another hall on the same folder."""
+    await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
+    answers: list[dict[str, Any]] = []
+
+    async def wait() -> None:
+        answers.append(await call("debate_status", thread_id="x", wait_seconds=50))
+
+    with Hall.open() as writer:
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            report = {"type": "round_started", "round": 1, "rounds": 4, "at": "2026-01-06T09:00:00.000Z"}
+            await anyio.to_thread.run_sync(writer.runs.report, "x", [report])
+    assert answers[0]["run"]["news"] == 0
+    assert answers[0]["run"]["round"] == 1
+
+
+async def test_news_that_came_before_the_call_is_told_at_once(call: Call, hall: Hall, idle: list[str]) -> None:
+    await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
+    hall.runs.report("x", [{"type": "round_started", "round": 1, "rounds": 4, "at": "2026-01-06T09:00:00.000Z"}])
+    assert (await call("debate_status", thread_id="x", wait_seconds=50, after=-1))["run"]["news"] == 0
+
+
+async def test_a_run_that_is_not_heard_of_is_interrupted(call: Call, idle: list[str]) -> None:
+    await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
+    async with elsewhere(later_s=20) as client:
+        assert (await status(client, "x", wait_seconds=50))["run"]["state"] == "interrupted"
+
+
+async def test_what_a_run_was_paused_by_is_told_without_places_and_keys(
+    call: Call, hall: Hall, idle: list[str], state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUR_KEY", "correct horse battery")
+    await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
+    message = f"The store {state}/hall.sqlite3 is locked: correct horse battery."
+    hall.runs.report("x", [{"type": "paused", "code": "store", "message": message, "at": "2026-01-06T09:00:00.000Z"}])
+    now = await call("debate_status", thread_id="x")
+    assert now["run"]["message"] == "The store <state folder>/hall.sqlite3 is locked: [secret removed]."
