@@ -56,7 +56,7 @@ def test_each_command_of_the_readme_is_understood(arguments: list[str], monkeypa
 
 
 def test_the_excerpts_show_what_a_run_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Line by line, hashes apart, each excerpt of a rehearsal stands in what its command prints."""
+    """Line by line, hashes and seconds apart, each excerpt of a rehearsal stands in what its command prints."""
     monkeypatch.chdir(ROOT)
     rehearsals = [arguments for arguments in commands(PATTERNS) if "--rehearse" in arguments]
     shown = [block for block in blocks("text", PATTERNS) if "rehearsal" in block]
@@ -68,7 +68,7 @@ def test_the_excerpts_show_what_a_run_prints(tmp_path: Path, monkeypatch: pytest
 
 
 def _bare(line: str) -> str:
-    return re.sub(r"sha256:[0-9a-f]*…?", "sha256:", line)
+    return re.sub(r"\d+\.\d s,", "s,", re.sub(r"sha256:[0-9a-f]*…?", "sha256:", line))
 
 
 def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def run(call: Call, wanted: Wanted) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """A polite end is as good as Ctrl-C: while an event loop runs it has a handler of its own, which cancels the run."""
+    """A polite end is as good as Ctrl-C, for which an event loop has a handler of its own: it cancels the run."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(number, frame)
 

@@ -7,11 +7,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import DEVNULL, Popen
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -19,20 +19,20 @@ import anyio.to_thread
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from test_runs import TOPIC, elsewhere, over, status
-from test_runs import out as out
-from test_runs import processes as processes
-from test_runs import root as root
-from test_runs import server as server
-from test_stdio import SCRIPT
+from processes import SERVE, elsewhere, names, over, status, text_of
+from processes import out as out
+from processes import processes as processes
+from processes import root as root
+from processes import server as server
 
-from conftest import Call as Ask
-from conftest import text_of
 from endpoint import Call, ModelServer, tokens, wrong_key
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]  # each run imports litellm in a process of its own
 
 KEY = "sk-proj-" + "z9Y8x7W6v5" * 4
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+
+TOPIC = "Should we move billing to Kafka?"
 THREAD = "2026-01-06-kafka"
 
 
@@ -62,12 +62,12 @@ def models(model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def held(model_server: ModelServer) -> Iterator[Awaited]:
+def held(model_server: ModelServer) -> Awaited:
     """Wind, checklist and Wall are answered; Door's call is held. Its arrival can be waited for."""
     model_server.deadline_s = 60
     model_server.hold_until(2, 1, 2)
     model_server.calls = calls = Awaited(4)
-    yield calls
+    return calls
 
 
 async def begin(call: Ask, **arguments: Any) -> dict[str, Any]:
@@ -97,8 +97,8 @@ async def test_a_run_decides_and_says_what_it_took(
     assert {made.headers["Authorization"] for made in model_server.calls} == {f"Bearer {KEY}"}
     assert await over(processes[0]) == 0
     assert json.loads((out / THREAD / "debate.json").read_text())["head"] == ended["head"]
-    assert {place.name for place in tmp_path.iterdir()} <= {"out", "root", "state", "work", "config", "home"}
-    assert [place.name for place in Path.cwd().iterdir()] == ["configs"]
+    assert set(names(tmp_path)) <= {"out", "root", "state", "work", "config", "home"}
+    assert names(tmp_path / "work") == ["configs"]
     tidy(ended, tmp_path)
     for file in (out / THREAD).iterdir():
         assert KEY not in file.read_text()
@@ -185,6 +185,14 @@ anyio.run(wait_for_the_decision)
 """
 
 
+@pytest.fixture
+def waiting(held: Awaited) -> Iterator[Popen[bytes]]:
+    """A client process that waits for a run's decision."""
+    with Popen([sys.executable, "-c", CLIENT, *SERVE], stderr=DEVNULL) as process:
+        yield process
+        process.kill()
+
+
 def keep_company(server: ModelServer) -> None:
     """Makes a call beside the one that is held, so that both are answered."""
     body = json.dumps({"model": "company", "messages": [{"role": "user", "content": "You are Door."}]}).encode()
@@ -193,13 +201,12 @@ def keep_company(server: ModelServer) -> None:
 
 
 async def test_a_client_killed_while_it_waits_reads_the_decision_from_a_new_server(
-    held: Awaited, model_server: ModelServer, state: Path
+    held: Awaited, model_server: ModelServer, waiting: Popen[bytes]
 ) -> None:
-    with Popen([sys.executable, "-c", CLIENT, *SCRIPT], stderr=PIPE) as waiting:
-        await held.wait()
-        waiting.kill()
+    await held.wait()
+    waiting.kill()
     await anyio.to_thread.run_sync(keep_company, model_server)
-    parameters = StdioServerParameters(command=SCRIPT[0], args=SCRIPT[1:], env=dict(os.environ))
+    parameters = StdioServerParameters(command=SERVE[0], args=SERVE[1:], env=dict(os.environ))
     async with Client(parameters) as client:
         now = await status(client, THREAD)
         while now["run"]["state"] == "running":
