@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 # How long an example takes says nothing on a shared machine; how many are tried, `HYPOTHESIS_EXAMPLES` may say.
-settings.register_profile("run-debate", deadline=None, max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "40")))
+settings.register_profile("run-debate", deadline=None, max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "25")))
 settings.load_profile("run-debate")
 
 

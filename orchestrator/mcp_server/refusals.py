@@ -62,12 +62,22 @@ def told(error: DebateError) -> str:
     return " ".join(harmless(f"{error.code}: {error}").split())
 
 
+_READ: dict[Callable[..., Any], Tool] = {}  # a method is read once, for any number of halls: it takes a while
+
+
 class CodedTool(Tool):
     """A tool that takes its arguments as they were sent and refuses with a code."""
 
     @classmethod
     def of(cls, function: Callable[..., Any], title: str, hints: ToolAnnotations) -> Tool:
-        """The tool that a function is: its name, its docstring, its parameters, the TypedDict that it returns."""
+        """The tool that a method is: its name, its docstring, its parameters, the TypedDict that it returns."""
+        method = getattr(function, "__func__", function)
+        if method not in _READ:
+            _READ[method] = cls._read(function, title, hints)
+        return _READ[method].model_copy(update={"fn": function})
+
+    @classmethod
+    def _read(cls, function: Callable[..., Any], title: str, hints: ToolAnnotations) -> Tool:
         tool = cls.from_function(
             function,
             title=title,

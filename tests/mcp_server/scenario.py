@@ -1,4 +1,4 @@
-"""One scenario for every transport and every client: what a debate by hand, and one that is run, look like from outside.
+"""One scenario for every transport and client: what a debate by hand, and one that is run, look like from outside.
 
 It needs nothing but Python, so that a client in an environment of its own can play it too.
 """

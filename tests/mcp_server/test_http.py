@@ -21,6 +21,8 @@ from mcp.server import MCPServer
 from orchestrator.errors import UsageError
 from orchestrator.mcp_server import http
 
+pytestmark = pytest.mark.slow  # real processes and sockets; what they say is tested in memory too
+
 TOKEN = "a-token-of-good-length-1234"
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 INITIALIZE = json.dumps(

@@ -40,6 +40,8 @@ def noisy(hall, *arguments):
 
 Hall.list_debates = noisy
 from orchestrator.cli.debate_hall import main
+
+pytestmark = pytest.mark.slow  # real processes and sockets; what they say is tested in memory too
 print("said before it serves", file=sys.stderr)
 sys.argv = ["debate-hall", "serve"]
 main()
