@@ -156,11 +156,11 @@ class Drafting:
         """Asks a route, and once more where the answer lacks something; `taken` gathers what every attempt took."""
         request = assignment.ask(route)
         reply = await self._patiently(assignment, request, taken)
-        complaint = assignment.lacking(reply.text)
-        if complaint is not None:
-            self.emit(SentBack(**_told(assignment, route), reason=complaint))
-            reply = await self._mended(assignment, request, reply, complaint, taken)
         lacks = assignment.lacking(reply.text)
+        if lacks is not None:
+            self.emit(SentBack(**_told(assignment, route), reason=lacks))
+            reply = await self._mended(assignment, request, reply, lacks, taken)
+            lacks = assignment.lacking(reply.text)
         return Draft(assignment.seat, assignment.step, reply.text, route, reply.model, total(taken), lacks)
 
     async def _mended(

@@ -64,9 +64,15 @@ def gather(patterns: Sequence[str], *, base: Path, within: Sequence[Path] | None
     """
     files: dict[tuple[int, int], _File] = {}
     for pattern in patterns:
-        _require_within(_fixed_part(pattern), pattern, base, within)
-        for name in _names(pattern, base):
-            _require_within(name, name, base, within)
+        if not pattern.strip() or _UNSHOWABLE.search(pattern):
+            raise ConfigurationError(f"{pattern!r:.80} is no path of a context file.", "Give a file or a glob.")
+        if within is not None and not _is_within(_fixed_part(pattern), pattern, base, within):
+            raise ConfigurationError(
+                "is outside the folders that may be read here.",
+                "Name a file below one of them; who runs the server sets them (--root).",
+                source=pattern,
+            )
+        for name in _names(pattern, base, within):
             file = _look(name, base)
             files.setdefault(file.identity, file)
     if len(files) > MAX_FILES:
@@ -96,10 +102,8 @@ class _File:
     size: int
 
 
-def _names(pattern: str, base: Path) -> Iterator[str]:
-    """The files a pattern names, as the user would have written each."""
-    if not pattern.strip() or _UNSHOWABLE.search(pattern):
-        raise ConfigurationError(f"{pattern!r} is no path of a context file.", "Give a file or a glob.")
+def _names(pattern: str, base: Path, within: Sequence[Path] | None) -> Iterator[str]:
+    """The files a pattern names, as the user would have written each. Links lead a glob nowhere outside `within`."""
     root, home, rest = _split_home(pattern, base)
     if os.path.lexists(root / rest) or not has_magic(rest):
         yield pattern
@@ -107,6 +111,8 @@ def _names(pattern: str, base: Path) -> Iterator[str]:
     matches = list(islice(iglob(rest, root_dir=root, recursive=True), _MAX_MATCHES + 1))
     if len(matches) > _MAX_MATCHES:
         raise ConfigurationError("matches too many files.", "Give a narrower glob.", source=pattern)
+    if within is not None:
+        matches = [match for match in matches if _is_within(home + match, match, base, within)]
     names = [match for match in sorted(matches, key=Path) if not (root / match).is_dir()]
     if not names:
         raise ConfigurationError(
@@ -121,18 +127,11 @@ def _fixed_part(pattern: str) -> str:
     return str(PurePath(*takewhile(lambda part: not has_magic(part), parts)))
 
 
-def _require_within(name: str, shown: str, base: Path, within: Sequence[Path] | None) -> None:
-    """Refuses a place outside the folders that may be read, before anything there is looked at."""
-    if within is None:
-        return
+def _is_within(name: str, pattern: str, base: Path, within: Sequence[Path]) -> bool:
+    """Whether a place is in the folders that may be read, links followed; `..` behind a wildcard may lead anywhere."""
     root, _, rest = _split_home(name, base)
     place = Path(os.path.realpath(root / rest))
-    if ".." in PurePath(name).parts or not any(place.is_relative_to(folder) for folder in within):
-        raise ConfigurationError(
-            "is outside the folders that may be read here.",
-            "Name a file below one of them; who runs the server sets them (--root).",
-            source=shown,
-        )
+    return ".." not in PurePath(pattern).parts and any(place.is_relative_to(folder) for folder in within)
 
 
 def _split_home(pattern: str, base: Path) -> tuple[Path, str, str]:

@@ -226,8 +226,8 @@ def _lacking(winds: Sequence[str], reads_verdict: bool, text: str) -> str | None
 
 
 def _lacking_quote(winds: Sequence[str], text: str) -> Iterator[str]:
-    there_is_something_to_quote = any(quotes_run(wind, [wind], 1) for wind in winds)
-    if there_is_something_to_quote and not quotes_run(text, winds, QUOTED_WORDS):
+    quotes = quotes_run(text, winds, QUOTED_WORDS)
+    if not quotes and any(quotes_run(wind, [wind], 1) for wind in winds):  # else there is nothing to quote
         yield (
             f"It quotes no run of {QUOTED_WORDS} words from a turn of Wind in this round, so nobody can see what was "
             "tested: put such a quotation, word for word, where you test it."

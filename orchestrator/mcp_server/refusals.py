@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
@@ -18,7 +19,7 @@ from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from orchestrator.errors import DebateError, InvalidInput, UnknownThread
 from orchestrator.hall.folder import state_folder
@@ -32,10 +33,14 @@ _MOST = 20  # of a client's own names in one refusal
 _PROGRAM = Path(__file__).parents[2]
 
 
-def harmless(text: str) -> str:
-    """The text without keys, and with the host's folders by what they are and not by where."""
+def harmless(text: str, places: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text without keys, and with the host's folders by what they are and not by where.
+
+    Args:
+        places: more folders, each with what it is.
+    """
     text = scrub(text, keys_in(os.environ))
-    for folder, name in sorted(_folders(), key=lambda known: -len(known[0])):
+    for folder, name in sorted((*places.items(), *_folders()), key=lambda known: -len(known[0])):
         text = text.replace(folder, name)
     return text
 
@@ -57,9 +62,9 @@ def _folders() -> Iterator[tuple[str, str]]:
                 yield spelling, name
 
 
-def told(error: DebateError) -> str:
+def told(error: DebateError, places: Mapping[str, str] = MappingProxyType({})) -> str:
     """A refusal as clients read it: one line, whatever a name in it holds."""
-    return " ".join(harmless(f"{error.code}: {error}").split())
+    return " ".join(harmless(f"{error.code}: {error}", places).split())
 
 
 _READ: dict[Callable[..., Any], Tool] = {}  # a method is read once, for any number of halls: it takes a while
@@ -68,13 +73,25 @@ _READ: dict[Callable[..., Any], Tool] = {}  # a method is read once, for any num
 class CodedTool(Tool):
     """A tool that takes its arguments as they were sent and refuses with a code."""
 
+    places: Mapping[str, str] = Field(default_factory=dict, exclude=True)
+
     @classmethod
-    def of(cls, function: Callable[..., Any], title: str, hints: ToolAnnotations) -> Tool:
-        """The tool that a method is: its name, its docstring, its parameters, the TypedDict that it returns."""
+    def of(
+        cls,
+        function: Callable[..., Any],
+        title: str,
+        hints: ToolAnnotations,
+        places: Mapping[str, str] = MappingProxyType({}),
+    ) -> Tool:
+        """The tool that a method is: its name, its docstring, its parameters, the TypedDict that it returns.
+
+        Args:
+            places: folders that its refusals name by what they are.
+        """
         method = getattr(function, "__func__", function)
         if method not in _READ:
             _READ[method] = cls._read(function, title, hints)
-        return _READ[method].model_copy(update={"fn": function})
+        return _READ[method].model_copy(update={"fn": function, "places": dict(places)})
 
     @classmethod
     def _read(cls, function: Callable[..., Any], title: str, hints: ToolAnnotations) -> Tool:
@@ -103,7 +120,7 @@ class CodedTool(Tool):
         except ToolError as error:
             match error.__cause__:
                 case DebateError() as cause:
-                    raise ToolError(told(cause)) from cause
+                    raise ToolError(told(cause, self.places)) from cause
                 case ValidationError() as cause if not isinstance(error, UnexpectedToolError):
                     raise ToolError(told(_misread(cause, list(self.parameters["properties"])))) from cause
             raise

@@ -290,11 +290,12 @@ def run_tools(hall: Hall, roots: Sequence[Path], out: Path | None) -> list[Tool]
     """The tools over a hall, with the folders they may read from and write to."""
     folder = out if out is not None else state_folder(os.environ) / "debates"
     tools = RunTools(hall, roots, folder.expanduser())
+    places = {str(root): "<root>" for root in roots} | {str(tools.out): "<out>"}
     starts = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     stops = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
     return [
-        CodedTool.of(tools.run_debate, "Hold a whole debate", starts),
+        CodedTool.of(tools.run_debate, "Hold a whole debate", starts, places),
         CodedTool.of(tools.debate_status, "See how a run goes", reads),
         CodedTool.of(tools.cancel_run, "Stop a run", stops),
     ]

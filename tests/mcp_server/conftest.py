@@ -18,7 +18,7 @@ from mcp_types import CallToolResult
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server import build
 
-DEADLINE_S = 30
+DEADLINE_S = 60
 
 Call = Callable[..., Awaitable[dict[str, Any]]]
 Refused = Callable[..., Awaitable[str]]

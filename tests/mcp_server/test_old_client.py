@@ -99,12 +99,14 @@ async def test_the_scenario_in_memory(server: MCPServer) -> None:
         await play(NewDoor(client))
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_scenario_over_stdio() -> None:
     async with Client(StdioServerParameters(command=SERVE[0], args=SERVE[1:], env=dict(os.environ))) as client:
         await play(NewDoor(client))
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_scenario_over_http_with_a_token(url: str) -> None:
     async with over_http(url) as client:
@@ -118,11 +120,13 @@ def play_old(*arguments: str) -> None:
     assert (ended.returncode, ended.stdout) == (0, "played to the end\n"), ended.stderr
 
 
+@pytest.mark.slow
 @with_an_old_client
 def test_an_old_client_plays_the_scenario_over_stdio() -> None:
     play_old("stdio", *SERVE)
 
 
+@pytest.mark.slow
 @with_an_old_client
 def test_an_old_client_plays_the_scenario_over_http_with_a_token(url: str) -> None:
     play_old("http", url, TOKEN)

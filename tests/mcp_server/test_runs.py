@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from subprocess import Popen
@@ -478,17 +479,28 @@ async def test_waiting_ends_when_the_time_is_up(call: Call, idle: list[str]) -> 
     assert (now["run"]["state"], now["run"]["news"]) == ("running", -1)
 
 
-async def test_waiting_ends_with_news_of_another_process(call: Call, idle: list[str]) -> None:
+async def test_waiting_ends_with_news_of_another_process(
+    call: Call, hall: Hall, idle: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is told while the call waits comes through another hall on the same folder."""
+    read, looked = hall.runs.reports, threading.Event()
+
+    def reports(thread_id: str, after: int = -1) -> list[dict[str, Any]]:
+        told = read(thread_id, after)
+        looked.set()
+        return told
+
     await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
     answers: list[dict[str, Any]] = []
 
     async def wait() -> None:
         answers.append(await call("debate_status", thread_id="x", wait_seconds=50))
 
+    monkeypatch.setattr(hall.runs, "reports", reports)
     with Hall.open() as writer:
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
+            assert await anyio.to_thread.run_sync(looked.wait, 20)
             report = {"type": "round_started", "round": 1, "rounds": 4, "at": "2026-01-06T09:00:00.000Z"}
             await anyio.to_thread.run_sync(writer.runs.report, "x", [report])
     assert answers[0]["run"]["news"] == 0

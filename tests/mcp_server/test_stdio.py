@@ -28,6 +28,8 @@ HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
+pytestmark = pytest.mark.slow  # real processes and sockets; what they say is tested in memory too
+
 NOISY = """
 import os, subprocess, sys
 from orchestrator.hall.hall import Hall
@@ -41,7 +43,6 @@ def noisy(hall, *arguments):
 Hall.list_debates = noisy
 from orchestrator.cli.debate_hall import main
 
-pytestmark = pytest.mark.slow  # real processes and sockets; what they say is tested in memory too
 print("said before it serves", file=sys.stderr)
 sys.argv = ["debate-hall", "serve"]
 main()
