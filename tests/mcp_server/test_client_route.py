@@ -1,0 +1,64 @@
+"""The route `client`: the calling client's own model speaks, where the client offers sampling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.server import MCPServer
+from mcp_types import CreateMessageRequestParams, CreateMessageResult, TextContent
+
+pytestmark = pytest.mark.anyio
+
+ALL = {"wind": ["client"], "wall": ["client"], "door": ["client"]}
+EARLIER = "legacy"  # the protocol versions in which a server may ask its client back
+
+
+class Sampler:
+    """A client's model: it keeps what it was asked and answers every role alike."""
+
+    def __init__(self) -> None:
+        self.asked: list[CreateMessageRequestParams] = []
+
+    async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult:
+        self.asked.append(params)
+        text = f"VERDICT: APPROVED\nWhat if answer {len(self.asked)} moved one table at a time?"
+        return CreateMessageResult(role="assistant", model="its-own-model", content=TextContent(text=text))
+
+
+async def test_the_clients_model_holds_a_debate_to_its_end(server: MCPServer) -> None:
+    sampler = Sampler()
+    with anyio.fail_after(20):
+        async with Client(server, sampling_callback=sampler, mode=EARLIER) as client:
+            arguments = {"topic": "Kafka?", "recipe": "speed", "wait": True, **ALL}
+            run = (await client.call_tool("run_debate", arguments)).structured_content
+            shown = (await client.call_tool("get_debate", {"thread_id": run["thread_id"]})).structured_content
+    assert (run["status"], run["run"]["state"], run["turn_count"]) == ("synthesis", "done", 3)
+    assert run["run"]["cost_usd"] is None  # a client does not say what its model took
+    assert {turn["model"] for turn in shown["transcript"]} == {"its-own-model"}
+    assert all(asked.system_prompt and "Wind (PATHOS" in asked.system_prompt for asked in sampler.asked)
+    assert len(sampler.asked) >= 4  # Wind beside the checklist, Wall, Door
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes", "refusal"),
+    [
+        ({"mode": EARLIER}, {}, "needs a client that offers sampling"),
+        ({"mode": EARLIER, "sampling_callback": Sampler()}, {"wait": False}, "Call again with wait=true"),
+        ({"sampling_callback": Sampler()}, {}, "a server cannot ask its client for turns"),
+    ],
+    ids=["no sampling", "no wait", "no way back"],
+)
+async def test_a_client_that_cannot_be_asked_is_told_before_a_debate_is_opened(
+    server: MCPServer, settings: dict[str, Any], changes: dict[str, Any], refusal: str
+) -> None:
+    with anyio.fail_after(20):
+        async with Client(server, **settings) as client:
+            answer = await client.call_tool("run_debate", {"topic": "Kafka?", "wait": True, **ALL, **changes})
+            debates = (await client.call_tool("list_debates", {})).structured_content
+    assert answer.is_error
+    assert refusal in answer.content[0].text
+    assert answer.content[0].text.startswith("usage: ")
+    assert debates == {"debates": []}
