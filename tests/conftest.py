@@ -56,8 +56,13 @@ _getaddrinfo, _socket_connect, _socket_connect_ex = socket.getaddrinfo, socket.s
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks a provider runs in one process, so that litellm, which takes seconds to import, is imported once."""
+    """What asks a provider runs in one process, so that litellm, which takes seconds to import, is imported once.
+
+    What asks octave-mcp, which not every machine has, is among the slow tests.
+    """
     for item in items:
+        if "oracle" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if "model_server" in getattr(item, "fixturenames", ()) or item.path.name == "test_litellm.py":
             item.add_marker(pytest.mark.xdist_group("litellm"))
 
