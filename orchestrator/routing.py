@@ -16,12 +16,12 @@ from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models import prices
 from orchestrator.models.base import Endpoint
+from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import ModelsFile, load_models_file, route_name
 from orchestrator.strict_yaml import did_you_mean
 
 __all__ = ["KEYS", "REHEARSAL", "ModelsFile", "Route", "Routing", "load_models_file", "resolve"]
 
-REHEARSAL = "rehearsal"
 
 # The variables litellm reads each provider's key from; one of them is enough. A provider that is not named here is
 # taken to be usable: it may need several variables, or a sign-in of its own.
