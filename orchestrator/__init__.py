@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from orchestrator.agent import load_agent as load_agent
     from orchestrator.drafting import Drafting as Drafting
-    from orchestrator.drafting import Patience as Patience
+    from orchestrator.drafts import Patience as Patience
     from orchestrator.errors import DebateError as DebateError
     from orchestrator.hall.hall import Hall as Hall
     from orchestrator.hall.terms import Cognition as Cognition
@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agent": ("load_agent",),
-    "drafting": ("Drafting", "Patience"),
+    "drafting": ("Drafting",),
+    "drafts": ("Patience",),
     "errors": ("DebateError",),
     "hall.hall": ("Hall",),
     "hall.terms": ("Cognition", "Mode", "Role", "Status"),

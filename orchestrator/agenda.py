@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from orchestrator.errors import RunPaused
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Note, Tombstoned, Turn
-from orchestrator.hall.terms import Role
+from orchestrator.hall.entries import Tombstoned, Turn
+from orchestrator.hall.terms import About, Role
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
 
 
@@ -25,9 +25,14 @@ def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedS
     if over or closing:
         return ()
     turns = [turn for turn in spoken if turn.role is role]
-    done = {turn.seat.slot for turn in turns if turn.seat}
+    done = {turn.seat.slot for turn in turns if turn.seat} | missing(debate)
     foreign = sum(turn.seat is None for turn in turns)
     return tuple(seat for seat in planned.of(role) if seat.slot not in done)[foreign:]
+
+
+def missing(debate: Debate) -> set[str]:
+    """The slots of the seats that could not be heard, and without which their round went on."""
+    return {line.note.slot for line in debate.notes(About.MISSING) if line.note.slot}
 
 
 def answering_round(plan: Plan, debate: Debate) -> PlannedRound:
@@ -37,19 +42,24 @@ def answering_round(plan: Plan, debate: Debate) -> PlannedRound:
     return PlannedRound(number=number, winds=(wind,), walls=(wall,), doors=(door,))
 
 
-def _seated_in(number: int, seat: PlannedSeat) -> PlannedSeat:
-    return seat.model_copy(update={"slot": slot_name(number, seat.role, 1)})
+def closing_round(plan: Plan, debate: Debate) -> PlannedRound | None:
+    """The fewest seats with which Door can end the debate in its newest round; None before Wind has spoken in it."""
+    spoken, number = debate.state.in_round, debate.state.round
+    if not spoken.wind:
+        return None
+    last = plan.rounds[-1]
+    walls = () if spoken.wall else (_seated_in(number, last.walls[0]),)
+    door = _seated_in(number, last.doors[-1], spoken.door + 1)
+    return PlannedRound(number=number, winds=(), walls=walls, doors=(door,), closes=True)
+
+
+def _seated_in(number: int, seat: PlannedSeat, place: int = 1) -> PlannedSeat:
+    return seat.model_copy(update={"slot": slot_name(number, seat.role, place)})
 
 
 def changes(debate: Debate) -> int:
-    """How often what a seat may see has changed: turns and notes that came, words that went."""
-    return len(debate.of(Turn, Note, Tombstoned))
-
-
-def words_of_wind(debate: Debate, number: int) -> list[str]:
-    """What Wind said in a round and a Wall can quote: a redacted turn has no words."""
-    turns = ((line.turn, line.text) for line in debate.turns)
-    return [text for turn, text in turns if turn.role is Role.WIND and turn.round == number and text is not None]
+    """How often what a seat may see has changed: turns and remarks that came, words that went."""
+    return len(debate.of(Turn, Tombstoned)) + len(debate.notes(About.REMARK))
 
 
 def last_word(debate: Debate) -> str:

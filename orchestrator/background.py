@@ -1,7 +1,9 @@
-"""A process that holds one debate by itself: `python -m orchestrator.background THREAD_ID FOLDER`.
+"""A process that holds one debate by itself: `python -m orchestrator.background THREAD_ID FOLDER EPOCH CHANGES`.
 
-Whoever opened the debate may go away: the plan is pinned in the thread, what happens is told to the store, and the
-folder is written at the end. What goes wrong with the process itself stands in the folder's `run.log`.
+It takes the run over from whoever opened the debate, or took it up again, and holds the lease of that EPOCH; CHANGES is
+a JSON object, empty but for a run that goes on otherwise than before. Whoever started the process may go away: the plan
+is pinned in the thread, what happens is told to the store, and the folder is written at the end. What goes wrong with
+the process itself stands in the folder's `run.log`.
 """
 
 from __future__ import annotations
@@ -16,26 +18,32 @@ from pathlib import Path
 import anyio
 
 from orchestrator import run_folder
-from orchestrator.drafting import Drafting, Paid
+from orchestrator.drafting import Drafting
+from orchestrator.drafts import Paid
 from orchestrator.errors import RunPaused
 from orchestrator.events import Reader, Stream
 from orchestrator.files import prepare_folder
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.store import Lease
 from orchestrator.models.base import Model
 from orchestrator.models.switchboard import Switchboard
-from orchestrator.plan import Plan
+from orchestrator.plan import Changes, Plan
 from orchestrator.record import make_record
+from orchestrator.resuming import resumable
 from orchestrator.runner import Run, hold_debate
+from orchestrator.taking_up import FIRST, NO_CHANGES, TakeUp
 from orchestrator.watch import Watch
 
 LOG = "run.log"
 
 
-def start(thread_id: str, folder: Path) -> subprocess.Popen[bytes]:
+def start(lease: Lease, folder: Path, changes: Changes = NO_CHANGES) -> subprocess.Popen[bytes]:
     """Starts the process for a debate that is open; it outlives the one that started it.
 
     Args:
+        lease: this process's, which it hands over.
         folder: where the run's files go, made if it is not there.
+        changes: what is to be otherwise than before.
 
     Raises:
         UsageError: the folder cannot be written.
@@ -43,12 +51,16 @@ def start(thread_id: str, folder: Path) -> subprocess.Popen[bytes]:
     with (prepare_folder(folder) / LOG).open("ab") as log:
         return subprocess.Popen(
             # -P: nothing that stands in the working folder is taken for a module
-            [sys.executable, "-P", "-m", "orchestrator.background", thread_id, str(folder)],
+            [sys.executable, "-P", "-m", "orchestrator.background", *_arguments(lease, folder, changes)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
+
+
+def _arguments(lease: Lease, folder: Path, changes: Changes) -> list[str]:
+    return [lease.thread_id, str(folder), str(lease.epoch), changes.model_dump_json()]
 
 
 async def hold(
@@ -57,7 +69,7 @@ async def hold(
     thread_id: str,
     paid: Paid,
     *readers: Reader,
-    begun: bool = False,
+    how: TakeUp = FIRST,
     client: Model | None = None,
 ) -> Run:
     """Holds an open debate with the models its plan names.
@@ -65,21 +77,21 @@ async def hold(
     Args:
         paid: gathers what the run pays for, also when it does not come to its end.
         readers: who reads its events, beside the store.
-        begun: the run is begun already, see `Watch`.
+        how: how this process takes the run up.
         client: the model of the client that asks for the debate, for the routes that name it.
 
     Raises:
         RunPaused: as `runner.hold_debate` says.
     """
-    watch = Watch(hall, thread_id, begun=begun)
+    watch = Watch(hall)
     stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers)
     async with aclosing(Switchboard(client)) as models:
-        return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream, paid=paid), watch)
+        return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream, paid=paid), watch, how)
 
 
 def write(folder: Path, plan: Plan, ended: Run) -> None:
     """Writes a run's files."""
-    record = make_record(ended.debate, plan, ended.warnings)
+    record = make_record(ended.debate, plan)
     run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
 
 
@@ -88,13 +100,12 @@ def keep(folder: Path, paid: Paid) -> None:
     run_folder.keep_drafts(folder, paid.unused)
 
 
-def main(thread_id: str, folder: Path) -> None:
+def main(thread_id: str, folder: Path, epoch: int, changes: Changes) -> None:
     with Hall.open() as hall:
-        pinned = hall.debate(thread_id).plan
-        assert pinned is not None, "only a planned debate is started here"
-        plan, paid = Plan.decode(pinned), Paid()
+        plan, paid = resumable(hall, thread_id).plan.with_changes(changes), Paid()
+        how = TakeUp(Lease(thread_id, epoch), str(folder), changes)
         try:
-            write(folder, plan, anyio.run(partial(hold, hall, plan, thread_id, paid, begun=True)))
+            write(folder, plan, anyio.run(partial(hold, hall, plan, thread_id, paid, how=how)))
         except RunPaused:
             pass  # the reason is told to the store
         finally:
@@ -102,4 +113,4 @@ def main(thread_id: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), Changes.model_validate_json(sys.argv[4]))

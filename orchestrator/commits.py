@@ -6,49 +6,36 @@ previous commit returned. So a conflict means that another writer spoke.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import ParamSpec, TypeVar
-
-import anyio.to_thread
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from orchestrator.agenda import changes
-from orchestrator.drafting import Draft, Emit, Failure, Paid
-from orchestrator.errors import DebateError, InvalidInput, LimitReached, NotActive, RunPaused, StaleHead
-from orchestrator.events import HeadMoved, TurnCommitted
-from orchestrator.hall.cognition import read_wall
+from orchestrator.drafts import Draft, Emit, Failure, Paid
+from orchestrator.errors import DebateError, InvalidInput, LimitMet, LimitReached, NotActive, RunPaused, StaleHead
+from orchestrator.events import HeadMoved, SeatMissing, TurnCommitted
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.results import TurnResult
-from orchestrator.hall.terms import Mode, Role, Status
+from orchestrator.hall.terms import About, Mode, Role, Status
 from orchestrator.plan import Plan, PlannedSeat
+from orchestrator.worker import in_thread
 
 MOST_CONFLICTS = 20  # a round: who meets more is not debating but writing in a loop
+AUTHOR = "run-debate"  # of what a run notes and extends
 
-P = ParamSpec("P")
 R = TypeVar("R")
-
-
-async def in_thread(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Calls the hall in a worker thread, for it waits for the disk and for other writers."""
-    return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
 
 
 @dataclass(slots=True)
 class Commits:
-    """What one run writes to its thread.
-
-    `paid` forgets the drafts that become turns; `warnings` is what a reader of the record should know of the turns.
-    """
+    """What one run writes to its thread; `paid` forgets the drafts that become turns."""
 
     hall: Hall
     plan: Plan
     thread_id: str
     emit: Emit
     paid: Paid
-    warnings: list[str] = field(default_factory=list)
     conflicts: int = 0
 
     async def look(self) -> Debate:
@@ -63,37 +50,78 @@ class Commits:
         return debate
 
     async def all(self, base: Debate, drafts: Sequence[Draft | Failure]) -> None:
-        """Commits in seat order. Stops at a failed seat (RunPaused), and when other words moved the head."""
+        """Commits in seat order. Stops when other words moved the head.
+
+        Raises:
+            RunPaused, LimitMet: a seat failed, and the round cannot go on without it.
+        """
         head = base.head
         for place, draft in enumerate(drafts):
+            done = sum(isinstance(earlier, Draft) for earlier in drafts[:place])
             if isinstance(draft, Failure):
-                raise pause(draft.seat, draft.error)
-            moved = await self._one(base, place, head, draft)
+                moved = await self.go_on_without(draft, drafts, base, head, done)
+            else:
+                moved = await self._one(base, done, head, draft)
             if moved is None:
                 return
             head = moved
 
-    async def _one(self, base: Debate, place: int, head: str, draft: Draft) -> str | None:
-        """Returns the new head, or None when somebody else changed the words that the draft rests on.
+    async def go_on_without(
+        self, failed: Failure, drafts: Sequence[Draft | Failure], base: Debate, head: str, done: int = 0
+    ) -> str | None:
+        """Notes that a seat is missing, where the plan lets a round go on without it and its role has another voice.
 
         Args:
-            place: how many turns of this batch stand on `base` already.
+            drafts: what was drafted beside it.
+            done: how many turns of this batch stand on `base` already.
+
+        Returns:
+            The new head, or None when somebody else changed the words that the drafts rest on.
+
+        Raises:
+            RunPaused, LimitMet: the round cannot go on.
         """
-        while True:
+        seat, error = failed.seat, failed.error
+        if isinstance(error, LimitMet):
+            raise error
+        if self.plan.on_failure == "pause" or seat.role is Role.DOOR or not _has_other_voice(failed, drafts, base):
+            raise pause(seat, error)
+        words = f"{seat.role} {seat.agent} ({seat.slot}) is missing: {error.message}"
+        moved = await self._behind(base, done, head, lambda head: self.note(About.MISSING, words, seat.slot, head))
+        told = {"slot": seat.slot, "role": seat.role, "agent": seat.agent}
+        self.emit(SeatMissing(**told, code=error.code, message=error.message))
+        return moved
+
+    async def note(self, about: About, words: str, slot: str | None = None, head: str | None = None) -> str:
+        """Notes what the run had to do, for the record; returns the new head."""
+        noted = await in_thread(self.hall.note, self.thread_id, words, about, AUTHOR, slot=slot, expected_head=head)
+        return noted["head"]
+
+    async def _one(self, base: Debate, done: int, head: str, draft: Draft) -> str | None:
+        """Returns the new head, or None when somebody else changed the words that the draft rests on."""
+
+        async def commit(head: str) -> str:
             try:
-                try:
-                    return await self._turn(head, draft)
-                except LimitReached:
-                    head = await self._extend(head, draft)
+                return await self._turn(head, draft)
+            except LimitReached:
+                return await self._turn(await self._extend(head, draft), draft)
             except InvalidInput as error:
                 raise pause(draft.seat, error) from error
+
+        return await self._behind(base, done, head, commit)
+
+    async def _behind(self, base: Debate, done: int, head: str, write: Callable[[str], Awaitable[str]]) -> str | None:
+        """Writes behind a head that others may move: again behind the new one, as long as the words are the same."""
+        while True:
+            try:
+                return await write(head)
             except StaleHead:
                 debate = await self.look()
-                self.emit(HeadMoved(head=debate.head, turns=len(debate.turns) - len(base.turns) - place))
+                self.emit(HeadMoved(head=debate.head, turns=len(debate.turns) - len(base.turns) - done))
                 self.count_conflict()
-                if changes(debate) != changes(base) + place:
+                if changes(debate) != changes(base) + done:
                     return None
-                head = debate.head  # a pick, an extension: the draft rests on the same words
+                head = debate.head  # a pick, an extension, a note: the draft rests on the same words
 
     def count_conflict(self) -> None:
         self.conflicts += 1
@@ -113,7 +141,7 @@ class Commits:
             self.thread_id,
             max(state.max_turns, state.turn_count + 1),
             rounds,
-            "run-debate",
+            AUTHOR,
             reason,
             head,
         )
@@ -138,7 +166,6 @@ class Commits:
             seat=_seat_record(draft),
         )
         self.paid.committed(draft)
-        self.warnings += self._warnings(draft, turn)
         self.emit(
             TurnCommitted(
                 slot=seat.slot,
@@ -152,17 +179,18 @@ class Commits:
         )
         return turn["head"]
 
-    def _warnings(self, draft: Draft, turn: TurnResult) -> list[str]:
-        number = f"T{turn['turn_index'] + 1} ({draft.seat.role}, {draft.seat.agent})"
-        takes_position = not self.plan.is_rehearsal and not self.plan.only_asks(turn["round"])
-        findings = turn["cognition_warnings"] if takes_position else []
-        contract = read_wall(draft.text).missing if takes_position and draft.seat.role is Role.WALL else ()
-        unmended = [f"It was sent back once and not mended. {draft.lacks}"] if draft.lacks else []
-        return [f"{number}: {warning}" for warning in dict.fromkeys((*findings, *contract, *unmended))]
-
 
 def pause(seat: PlannedSeat, error: DebateError) -> RunPaused:
     return RunPaused(f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}", error.cure)
+
+
+def _has_other_voice(failed: Failure, drafts: Sequence[Draft | Failure], base: Debate) -> bool:
+    """Whether its role is heard in this round without it."""
+    role, slot = failed.seat.role, failed.seat.slot
+    drafted = any(isinstance(draft, Draft) and draft.seat.role is role for draft in drafts)
+    round_name = slot.partition(".")[0]
+    spoken = (line.turn for line in base.turns)
+    return drafted or any(turn.role is role and f"R{turn.round}" == round_name for turn in spoken)
 
 
 def _seat_record(draft: Draft) -> SeatRecord:
@@ -178,4 +206,6 @@ def _seat_record(draft: Draft) -> SeatRecord:
         cached=usage.cached,
         output=usage.output,
         cost=None if usage.cost_usd is None else format(usage.cost_usd, "f"),
+        tried=draft.tried or None,
+        summarised=draft.summarised,
     )

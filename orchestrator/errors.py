@@ -5,6 +5,7 @@
     │   └── ConfigurationError   a recipe, agent, models or context file says something wrong (file, line, key)
     ├── HallError                the hall refused an operation; nothing was written
     │   ├── InvalidInput         a value no debate accepts (thread id, topic, limits, content, role)
+    │   │   └── HoldsSecret      a text with a key, token or password in it
     │   ├── UnknownThread
     │   ├── ThreadExists
     │   ├── NotActive            the debate is closed
@@ -15,6 +16,7 @@
     │   ├── LimitReached         max_turns or max_rounds
     │   ├── CognitionMissing     strict cognition: the turn does not show what its role must show
     │   ├── AlreadyRedacted
+    │   ├── RunHeld              another process runs the debate
     │   └── StaleHead            another writer was faster; holds the current head
     ├── LedgerBroken             a ledger does not verify; names the first bad entry
     ├── StoreError               the place where ledgers are kept cannot be used
@@ -26,9 +28,12 @@
     │   ├── RateLimited           ├── Overloaded       ├── TimedOut
     │   ├── ConnectionFailed      ├── ServerFailed     ├── ContextTooLong
     │   ├── ContentRefused        ├── CutOff           ├── EmptyReply
-    │   └── GarbledReply
+    │   ├── GarbledReply         └── DegenerateReply
     ├── ScriptExhausted          a scripted model was asked more often than it has replies
-    └── RunPaused                a run stopped with its committed turns intact
+    ├── LimitMet                 the next calls could pass a limit of the run; none of them was made
+    └── RunPaused                a run stopped with its committed turns intact, and what it paid for
+        ├── LeaseLost            another process has taken it over; nothing more may be written
+        └── StoppedByLimit       what comes next does not fit its limits
 
 Every error has a `code` that stays the same from version to version, a sentence that says what happened and where, and
 where there is one, a `cure`: what to do next.
@@ -36,7 +41,7 @@ where there is one, a `cure`: what to do next.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from orchestrator.usage import Usage
 
@@ -94,6 +99,12 @@ class InvalidInput(HallError):
     code = "invalid_input"
 
 
+class HoldsSecret(InvalidInput):
+    """Says what kind of secret it is and in which line, never the secret."""
+
+    code = "holds_secret"
+
+
 class UnknownThread(HallError):
     code = "unknown_thread"
 
@@ -140,6 +151,10 @@ class AlreadyRedacted(HallError):
     code = "already_redacted"
 
 
+class RunHeld(HallError):
+    code = "run_held"
+
+
 class StaleHead(HallError):
     """Another writer moved the head. `current` is the head now; the loser's entry was not written."""
 
@@ -180,6 +195,9 @@ class StoreTooNew(StoreError):
     code = "store_too_new"
 
 
+_GATEWAY_GAVE_UP = (502, 504, 520, 524)  # the last two are Cloudflare's; behind it the provider may have gone on
+
+
 class ModelError(DebateError):
     """One call failed.
 
@@ -190,12 +208,14 @@ class ModelError(DebateError):
         retry_after: seconds the provider asked to wait, if it did.
         usage: what the attempt took all the same, where an answer came back and was of no use.
         text: that answer.
+        maybe_billed: whether the provider may charge for a call that brought no usage. None: no where it answered with
+            an HTTP error, unless a gateway gave up waiting for it; else as the class says.
 
-    `retryable` says whether the same call may succeed if it is repeated.
+    What happens after each kind stands in `faults`.
     """
 
     code = "model"
-    retryable: ClassVar[bool] = False
+    maybe_billed: bool = True
 
     def __init__(
         self,
@@ -207,51 +227,57 @@ class ModelError(DebateError):
         retry_after: float | None = None,
         usage: Usage | None = None,
         text: str = "",
+        maybe_billed: bool | None = None,
     ) -> None:
         super().__init__(message, cure)
         self.model, self.status, self.retry_after = model, status, retry_after
         self.usage, self.text = usage, text
+        if maybe_billed is None and status is not None:
+            maybe_billed = status in _GATEWAY_GAVE_UP
+        if maybe_billed is not None:
+            self.maybe_billed = maybe_billed
 
 
 class AuthenticationFailed(ModelError):
     code = "authentication"
+    maybe_billed = False
 
 
 class NoSuchModel(ModelError):
     code = "no_such_model"
+    maybe_billed = False
 
 
 class BadRequest(ModelError):
     code = "bad_request"
+    maybe_billed = False
 
 
 class RateLimited(ModelError):
     code = "rate_limited"
-    retryable = True
+    maybe_billed = False
 
 
 class Overloaded(ModelError):
     code = "overloaded"
-    retryable = True
+    maybe_billed = False
 
 
 class TimedOut(ModelError):
     code = "timed_out"
-    retryable = True
 
 
 class ConnectionFailed(ModelError):
     code = "connection"
-    retryable = True
 
 
 class ServerFailed(ModelError):
     code = "server"
-    retryable = True
 
 
 class ContextTooLong(ModelError):
     code = "context_too_long"
+    maybe_billed = False
 
 
 class ContentRefused(ModelError):
@@ -266,7 +292,6 @@ class CutOff(ModelError):
 
 class EmptyReply(ModelError):
     code = "empty"
-    retryable = True
 
 
 class GarbledReply(ModelError):
@@ -275,11 +300,41 @@ class GarbledReply(ModelError):
     code = "garbled"
 
 
+class DegenerateReply(ModelError):
+    """The reply is whole and yet no turn: a refusal, a line or two, the prompt back again."""
+
+    code = "degenerate"
+
+
 class ScriptExhausted(DebateError):
     code = "script_exhausted"
 
 
+class LimitMet(DebateError):
+    """The next calls could pass a limit of the run, so none of them was made.
+
+    Args:
+        message: what they could take, and what is left.
+        cure: which limit to raise.
+        limit: the member of a recipe's `limits` that is met.
+    """
+
+    code = "limit_met"
+
+    def __init__(self, message: str, cure: str, *, limit: Literal["cost_usd", "tokens", "seconds"]) -> None:
+        super().__init__(message, cure)
+        self.limit = limit
+
+
 class RunPaused(DebateError):
-    """A run stopped before its end; every committed turn is intact."""
+    """A run stopped before its end; every committed turn is intact, and what was paid for is kept."""
 
     code = "paused"
+
+
+class LeaseLost(RunPaused):
+    code = "lease_lost"
+
+
+class StoppedByLimit(RunPaused):
+    code = "limit"

@@ -34,7 +34,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftEvent:
-    """A seat at work. `step` is turn, checklist or apply; `model` the route that is asked."""
+    """A seat at work. `step` is turn, checklist, apply or summary; `model` the route that is asked."""
 
     type: ClassVar[str] = ""
     slot: str
@@ -52,7 +52,10 @@ class DraftStarted(DraftEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFinished(DraftEvent):
-    """Tokens are those of all calls that this draft took; `cost_usd` is None when a price is unknown."""
+    """Tokens are those of all calls that this draft took; `cost_usd` is None when a price is unknown.
+
+    `known` says that an earlier process of the run had paid for it.
+    """
 
     type: ClassVar[str] = "draft_finished"
     answered: str
@@ -61,14 +64,21 @@ class DraftFinished(DraftEvent):
     cached: int
     output: int
     cost_usd: Decimal | None
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFailed(DraftEvent):
+    """Every route failed; tokens are those of all calls that were made for it."""
+
     type: ClassVar[str] = "draft_failed"
     seconds: float
     code: str
     message: str
+    input: int
+    cached: int
+    output: int
+    cost_usd: Decimal | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +108,50 @@ class SentBack(DraftEvent):
 
     type: ClassVar[str] = "sent_back"
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarised(DraftEvent):
+    """No window was large enough: of the oldest `turns` turns this seat reads a summary."""
+
+    type: ClassVar[str] = "summarised"
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatMissing:
+    """A seat could not be heard; its round goes on without it."""
+
+    type: ClassVar[str] = "seat_missing"
+    slot: str
+    role: str
+    agent: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """A later process takes the run up. `uncertain` are the calls whose outcome nobody knows, in words."""
+
+    type: ClassVar[str] = "resumed"
+    turns: int
+    input: int
+    cached: int
+    output: int
+    cost_usd: Decimal | None
+    seconds: float
+    uncertain: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached:
+    """What comes next does not fit a limit. `closes` says that Door closes with what is there."""
+
+    type: ClassVar[str] = "limit_reached"
+    limit: str
+    message: str
+    closes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +198,10 @@ Event = (
     | Retried
     | FellBack
     | SentBack
+    | Summarised
+    | SeatMissing
+    | Resumed
+    | LimitReached
     | TurnCommitted
     | HeadMoved
     | Paused

@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from orchestrator.agent import Agent
 from orchestrator.errors import ConfigurationError, InvalidInput, UsageError
 from orchestrator.evidence import Evidence
+from orchestrator.hall.debate import REHEARSAL
 from orchestrator.hall.inputs import require_name
 from orchestrator.hall.ledger import plan_digest
 from orchestrator.hall.terms import Mode, Role
 from orchestrator.layout import Slot
 from orchestrator.models.base import Endpoint
 from orchestrator.models.rehearsal import NAME as REHEARSAL_ROUTE
-from orchestrator.recipe import Recipe
+from orchestrator.recipe import NO_LIMITS, Limits, Recipe
 from orchestrator.routing import Routing
 from orchestrator.strict_yaml import Shape
 
-REHEARSAL = "REHEARSAL"  # the mark of a debate in which the rehearsal speaks
+OnFailure = Literal["pause", "degrade"]
 
 
 class PinnedAgent(Shape):
@@ -51,12 +52,16 @@ class PlannedSeat(Shape):
 
 
 class PlannedRound(Shape):
-    """A round's seats in speaking order: all Winds, all Walls, all Doors."""
+    """A round's seats in speaking order: all Winds, all Walls, all Doors.
+
+    `closes` says that its last Door ends the debate before the plan does.
+    """
 
     number: int
     winds: tuple[PlannedSeat, ...]
     walls: tuple[PlannedSeat, ...]
     doors: tuple[PlannedSeat, ...]
+    closes: bool = False
 
     def of(self, role: Role) -> tuple[PlannedSeat, ...]:
         return {Role.WIND: self.winds, Role.WALL: self.walls, Role.DOOR: self.doors}[role]
@@ -70,7 +75,7 @@ class Plan(Shape):
     """All that a runner reads.
 
     `fence` is the random marker around everything that is data in a prompt; `notices` are sentences a reader should
-    know before the debate begins.
+    know before the debate begins; `on_failure` says whether a round goes on without a seat that cannot be heard.
     """
 
     v: Literal[1] = 1
@@ -83,6 +88,8 @@ class Plan(Shape):
     timeout_s: float
     rounds: tuple[PlannedRound, ...]
     notices: tuple[str, ...]
+    limits: Limits = NO_LIMITS
+    on_failure: OnFailure = "pause"
 
     def encode(self) -> str:
         """Returns the plan as the text that is pinned and hashed."""
@@ -106,6 +113,27 @@ class Plan(Shape):
     @property
     def hash(self) -> str:
         return plan_digest(self.encode())
+
+    def with_changes(self, changes: Changes) -> Plan:
+        """Returns the plan as somebody who took the run up wants it to go on."""
+
+        def reseated(seat: PlannedSeat) -> PlannedSeat:
+            return seat.model_copy(update={"routes": changes.routes.get(seat.role, seat.routes)})
+
+        def redone(planned: PlannedRound) -> PlannedRound:
+            seats = {name: tuple(map(reseated, getattr(planned, name))) for name in ("winds", "walls", "doors")}
+            return planned.model_copy(update=seats)
+
+        update = {
+            "rounds": tuple(map(redone, self.rounds)),
+            "endpoints": {**self.endpoints, **changes.endpoints},
+            "limits": self.limits.model_copy(update=changes.limits.model_dump(exclude_none=True)),
+            "on_failure": changes.on_failure or self.on_failure,
+        }
+        return self.model_copy(update=update)
+
+    def endpoint(self, route: str) -> Endpoint:
+        return self.endpoints.get(route, Endpoint())
 
     @property
     def mode(self) -> Mode:
@@ -154,6 +182,27 @@ class Plan(Shape):
         return 2 if planned is self.rounds[-1] and len(planned.doors) > 1 else 1
 
 
+class Changes(Shape):
+    """What a run does otherwise than its pinned plan, since somebody took it up again.
+
+    `routes` wins over those of every seat of a role; of `limits` only those count that are given.
+    """
+
+    routes: dict[Role, tuple[str, ...]] = Field(default_factory=dict)
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict)
+    limits: Limits = NO_LIMITS
+    on_failure: OnFailure | None = None
+
+    def __bool__(self) -> bool:
+        return self != Changes()
+
+    def __str__(self) -> str:
+        told = [f"{role} is asked through {', '.join(routes)}" for role, routes in self.routes.items()]
+        told += [f"the limit of {name} is {limit}" for name, limit in self.limits.model_dump(exclude_none=True).items()]
+        told += [f"a seat that fails makes the run {self.on_failure}"] if self.on_failure else []
+        return "; ".join(told)
+
+
 def make_plan(
     recipe: Recipe,
     agents: Mapping[str, Agent],
@@ -162,6 +211,8 @@ def make_plan(
     *,
     protocol: str,
     fence: str,
+    limits: Limits = NO_LIMITS,
+    on_failure: OnFailure = "pause",
 ) -> Plan:
     """Resolves a recipe.
 
@@ -170,23 +221,16 @@ def make_plan(
         routing: which models speak for whom.
         protocol: the words that begin every prompt.
         fence: a marker nobody can guess.
+        limits: those that are given win over the recipe's.
 
     Raises:
-        ConfigurationError: an agent has another role than its seat; a lens is no name that the hall takes; the recipe
-            sets limits.
+        ConfigurationError: an agent has another role than its seat; a lens is no name that the hall takes.
         UsageError: a seat has no usable model.
     """
     for role in Role:
         for seat in recipe.seats_of(role):
             _require_role(recipe, role, agents[seat.agent])
             _require_lens(recipe, role, seat.lens)
-    if recipe.limits != type(recipe.limits)():
-        raise ConfigurationError(
-            "This version cannot keep a run within limits, and will not pretend to.",
-            "Remove them to run this recipe.",
-            source=recipe.source,
-            key="limits",
-        )
     rounds = tuple(_round(recipe, agents, routing, number, slots) for number, slots in enumerate(recipe.slots, 1))
     routes = [
         route
@@ -208,6 +252,8 @@ def make_plan(
         timeout_s=routing.timeout_s,
         rounds=rounds,
         notices=(*routing.notices, *_not_yet(recipe)),
+        limits=recipe.limits.model_copy(update=limits.model_dump(exclude_none=True)),
+        on_failure=on_failure,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from functools import lru_cache
+from typing import NamedTuple
 
 # Hiragana, Han, Thai, Lao, Burmese and Khmer put no space between words, and only a dictionary finds them there. As
 # in the default rules of Unicode's UAX #29 each character is then a word, with its marks. Katakana and Hangul are not
@@ -15,7 +15,28 @@ _UNSPACED = (
     r"\u3041-\u309f\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
-_WORD = re.compile(rf"[{_UNSPACED}]\W*|[^{_UNSPACED}]+")  # within letters, marks and digits only marks are \W
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+
+
+class Word(NamedTuple):
+    """A word, and where it stands in its text.
+
+    `folded` is what is compared: without regard to case and to the forms Unicode holds for the same letter. Where
+    `spaced` is false the script puts no space between words, and the word is a single character.
+    """
+
+    folded: str
+    start: int
+    end: int
+    spaced: bool
+
+
+def words_of(text: str) -> Iterator[Word]:
+    """The words of a text in their order: runs of letters, digits and marks."""
+    marks = {each for each in set(text) if unicodedata.category(each)[0] == "M"}
+    for match in _word(frozenset(marks)).finditer(text):
+        start, end = match.span()
+        yield Word(_folded(match[0]), start, end, match.lastgroup == "spaced")
 
 
 def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
@@ -32,12 +53,12 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
     Returns:
         Exactly that many words, from the first to the last, or None where there is no such run.
     """
-    spoken = [[word.folded for word in _words(source)] for source in sources]
+    spoken = [[word.folded for word in words_of(source)] for source in sources]
     length = min(words, max(map(len, spoken), default=0))
     if length == 0:
         return None
     runs = {tuple(source[at : at + length]) for source in spoken for at in range(len(source) - length + 1)}
-    said = list(_words(text))
+    said = list(words_of(text))
     folded = [word.folded for word in said]
     for at in range(len(said) - length + 1):
         if tuple(folded[at : at + length]) in runs:
@@ -45,16 +66,18 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    folded: str
-    start: int
-    end: int
+def _folded(word: str) -> str:
+    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word.casefold())
 
 
-def _words(text: str) -> Iterator[_Word]:
-    for inside, positions in groupby(range(len(text)), lambda at: unicodedata.category(text[at])[0] in "LMN"):
-        if inside:
-            run = list(positions)
-            for match in _WORD.finditer(text, run[0], run[-1] + 1):
-                yield _Word(unicodedata.normalize("NFKC", match[0].casefold()), *match.span())
+@lru_cache(maxsize=64)
+def _word(marks: frozenset[str]) -> re.Pattern[str]:
+    """What a word looks like in a text that holds these marks.
+
+    `re` has a class for letters and digits, `[^\\W_]`, and none for marks: so those a text holds are written out, each
+    list with one more, since an empty set is no pattern.
+    """
+    within = "".join(mark for mark in marks if _IS_UNSPACED.match(mark)) + "\u0e31"
+    beyond = "".join(mark for mark in marks if not _IS_UNSPACED.match(mark)) + "\u0300"
+    spaced = rf"(?P<spaced>(?:[^\W_{_UNSPACED}]++|[{beyond}]++)+)"
+    return re.compile(rf"{spaced}|(?:(?=\w)[{_UNSPACED}]|[{within}])[{within}{beyond}]*")

@@ -129,6 +129,9 @@ class Limits(Shape):
     seconds: Annotated[float, Field(gt=0)] | None = None
 
 
+NO_LIMITS = Limits()
+
+
 class Recipe(Shape):
     """One recipe, complete and possible: its turns can be laid out and there is someone to take each.
 

@@ -12,13 +12,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from orchestrator.contract import lacks, words_of_wind
 from orchestrator.evidence import Evidence, check, citations
-from orchestrator.hall.cognition import read_wall
-from orchestrator.hall.debate import Debate
+from orchestrator.hall.cognition import findings, read_wall
+from orchestrator.hall.debate import REHEARSAL, Debate
 from orchestrator.hall.entries import Turn
 from orchestrator.hall.results import balance
-from orchestrator.hall.terms import Role, Status
-from orchestrator.plan import REHEARSAL, Plan
+from orchestrator.hall.terms import About, Role, Status
+from orchestrator.plan import Plan
 
 SCHEMA: Literal["run-debate/record/v1"] = "run-debate/record/v1"
 
@@ -77,17 +78,30 @@ class SeatCost(Part):
 
 
 class Substitution(Part):
-    """A turn that another route wrote than the one its seat asks first."""
+    """A turn that another route wrote than the one its seat asks first; `why` are the calls that failed before."""
 
     turn: int
     agent: str
     asked: str
     route: str
     answered: str
+    why: tuple[str, ...]
+
+
+class Attempts(Part):
+    """The calls for a turn that brought none, `route: what went wrong`, in their order."""
+
+    turn: int
+    agent: str
+    failed: tuple[str, ...]
 
 
 class DecisionRecord(Part):
-    """What a debate came to. `decision` is None when none was made: a rehearsal, or a debate closed by force."""
+    """What a debate came to. `decision` is None when none was made: a rehearsal, or a debate closed by force.
+
+    `degraded` says which seats are missing and why, `closed_early` at which limit Door closed before the plan's end;
+    `uncertain` are calls whose outcome nobody knows, `changes` what a resumed run did otherwise than the pinned plan.
+    """
 
     schema_: Literal["run-debate/record/v1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     title: str
@@ -95,6 +109,8 @@ class DecisionRecord(Part):
     thread_id: str
     status: Status
     rehearsal: bool
+    degraded: tuple[str, ...]
+    closed_early: str | None
     decision: str | None
     verdicts: tuple[Verdict, ...]
     constraints: tuple[Constraint, ...]
@@ -104,6 +120,10 @@ class DecisionRecord(Part):
     starved_roles: tuple[Role, ...]
     seats: tuple[SeatCost, ...]
     substitutions: tuple[Substitution, ...]
+    attempts: tuple[Attempts, ...]
+    resumed: int
+    uncertain: tuple[str, ...]
+    changes: tuple[str, ...]
     tokens: Tokens
     cost_usd: Decimal | None
     decided_at: str
@@ -112,12 +132,11 @@ class DecisionRecord(Part):
     warnings: tuple[str, ...]
 
 
-def make_record(debate: Debate, plan: Plan | None, warnings: Sequence[str] = ()) -> DecisionRecord:
+def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     """Returns the record of a debate.
 
     Args:
         plan: the plan it followed; None for one that was held by hand.
-        warnings: what the run noticed.
     """
     evidence = plan.evidence if plan else ()
     rehearsal = REHEARSAL in debate.state.marks
@@ -131,6 +150,8 @@ def make_record(debate: Debate, plan: Plan | None, warnings: Sequence[str] = ())
         thread_id=debate.state.thread_id,
         status=debate.state.status,
         rehearsal=rehearsal,
+        degraded=_notes(debate, About.MISSING),
+        closed_early=next(iter(_notes(debate, About.CLOSED_EARLY)), None),
         decision=synthesis.words if synthesis and not rehearsal else None,
         verdicts=() if rehearsal else tuple(_verdicts(debate)),
         constraints=() if rehearsal else tuple(_constraints(debate)),
@@ -140,13 +161,43 @@ def make_record(debate: Debate, plan: Plan | None, warnings: Sequence[str] = ())
         starved_roles=debate.state.starved_roles,
         seats=tuple(_seats(turns)),
         substitutions=tuple(_substitutions(turns)),
+        attempts=tuple(_attempts(turns)),
+        resumed=len(debate.notes(About.RESUMED)),
+        uncertain=_notes(debate, About.UNCERTAIN),
+        changes=_notes(debate, About.CHANGED),
         tokens=_tokens(turns),
         cost_usd=_cost(turns),
         decided_at=debate.closing.entry.at if debate.closing else debate.state.updated_at,
-        plan_hash=plan.hash if plan else None,
+        plan_hash=debate.opened.plan,
         head=debate.head,
-        warnings=(*(plan.notices if plan else ()), *warnings, *broken),
+        warnings=(*(plan.notices if plan else ()), *(_warnings(debate, plan) if plan else ()), *broken),
     )
+
+
+def _notes(debate: Debate, about: About) -> tuple[str, ...]:
+    return tuple(line.words for line in debate.notes(about))
+
+
+def _warnings(debate: Debate, plan: Plan) -> Iterator[str]:
+    """What the turns of the run's seats lack, each sentence once a turn."""
+    for line in debate.turns:
+        turn, text = line.turn, line.text
+        if turn.seat is None or text is None:
+            continue
+        told = f"T{turn.turn_index + 1} ({turn.role}, {turn.seat.agent})"
+        if turn.seat.summarised:
+            yield f"{told}: its model could not read all turns; of T1 to T{turn.seat.summarised} it read a summary."
+        for found in dict.fromkeys(_lacking(debate, plan, turn, text)):
+            yield f"{told}: {found}"
+
+
+def _lacking(debate: Debate, plan: Plan, turn: Turn, text: str) -> Iterator[str]:
+    takes_position = not plan.is_rehearsal and not plan.only_asks(turn.round)
+    if takes_position:
+        yield from findings(turn.role, text)
+    if turn.role is Role.WALL:
+        yield from read_wall(text).missing if takes_position else ()
+        yield from lacks(words_of_wind(debate, turn.round), takes_position, text)
 
 
 def title_of(topic: str) -> str:
@@ -210,7 +261,14 @@ def _substitutions(turns: Iterable[Turn]) -> Iterator[Substitution]:
                 asked=turn.seat.asked,
                 route=turn.seat.route,
                 answered=turn.seat.answered,
+                why=turn.seat.tried or (),
             )
+
+
+def _attempts(turns: Iterable[Turn]) -> Iterator[Attempts]:
+    for turn in turns:
+        if turn.seat and turn.seat.tried:
+            yield Attempts(turn=turn.turn_index + 1, agent=turn.seat.agent, failed=turn.seat.tried)
 
 
 def _tokens(turns: Sequence[Turn]) -> Tokens:

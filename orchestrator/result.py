@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import DebateError
-from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.debate import DEGRADED, Debate, Line
+from orchestrator.journal import Uncertain
 from orchestrator.record import DecisionRecord
 from orchestrator.usage import NOTHING, Usage
 
@@ -36,9 +37,14 @@ _NOTHING: dict[str, Any] = {
 
 
 def decided(
-    debate: Debate, record: DecisionRecord, spent: Usage, files: Sequence[Path], exit_code: int
+    debate: Debate,
+    record: DecisionRecord,
+    spent: Usage,
+    files: Sequence[Path],
+    exit_code: int,
+    uncertain: Sequence[Uncertain] = (),
 ) -> dict[str, Any]:
-    """The outcome of a run that came to its end; tokens and cost are those of all its calls."""
+    """The outcome of a run that came to its end; tokens and cost are those of all its calls, of every process."""
     plain = record.model_dump(mode="json", by_alias=True)
     return {
         **_NOTHING,
@@ -52,6 +58,8 @@ def decided(
         "turns": [_turn(line) for line in debate.turns],
         **_taken(spent),
         "rehearsal": record.rehearsal,
+        "degraded": bool(record.degraded),
+        "uncertain": [_call(call) for call in uncertain],
         "substitutions": plain["substitutions"],
         "warnings": plain["warnings"],
         "files": [str(file) for file in files],
@@ -59,16 +67,29 @@ def decided(
 
 
 def failed(
-    error: DebateError, exit_code: int, rehearsal: bool = False, spent: Usage = NOTHING, debate: Debate | None = None
+    error: DebateError,
+    exit_code: int,
+    rehearsal: bool = False,
+    spent: Usage = NOTHING,
+    debate: Debate | None = None,
+    uncertain: Sequence[Uncertain] = (),
 ) -> dict[str, Any]:
     """The outcome of a run that did not come to its end: what happened, what it took, and the turns that stand."""
-    outcome = {**_NOTHING, "rehearsal": rehearsal, "exit_code": exit_code, "error": told(error), **_taken(spent)}
+    outcome = {
+        **_NOTHING,
+        "rehearsal": rehearsal,
+        "exit_code": exit_code,
+        "error": told(error),
+        "uncertain": [_call(call) for call in uncertain],
+        **_taken(spent),
+    }
     if debate is None:
         return outcome
     return {
         **outcome,
         "thread_id": debate.state.thread_id,
         "status": debate.state.status,
+        "degraded": DEGRADED in debate.state.marks,
         "head": debate.head,
         "rounds": debate.state.round,
         "turns": [_turn(line) for line in debate.turns],
@@ -79,6 +100,19 @@ def _taken(spent: Usage) -> dict[str, Any]:
     return {
         "tokens": {"input": spent.input, "cached": spent.cached, "output": spent.output},
         "cost_usd": None if spent.cost_usd is None else format(spent.cost_usd, "f"),
+    }
+
+
+def _call(call: Uncertain) -> dict[str, Any]:
+    """A call whose outcome nobody knows; tokens and cost are the most it can have taken."""
+    return {
+        "slot": call.slot,
+        "step": call.step,
+        "attempt": call.attempt,
+        "model": call.route,
+        "at": call.at,
+        "tokens": call.bound.tokens,
+        "cost_usd": None if call.bound.cost_usd is None else format(call.bound.cost_usd, "f"),
     }
 
 

@@ -7,11 +7,11 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from orchestrator.drafting import Draft
+from orchestrator.drafts import Draft
 from orchestrator.errors import UsageError
 from orchestrator.export.markdown import render_adr
 from orchestrator.files import prepare_folder, write_atomically
@@ -19,6 +19,9 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.export import debate_json, export_octave
 from orchestrator.plan import Plan, PlannedRound
 from orchestrator.record import DecisionRecord
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 FORMATS = ("json", "octave", "adr")
 NAMES = {"json": "debate.json", "octave": "transcript.oct.md", "adr": "decision.md"}
@@ -52,19 +55,34 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
 
 
 def write_run(
-    folder: Path, formats: Collection[str], debate: Debate, record: DecisionRecord, plan: Plan
+    folder: Path,
+    formats: Collection[str],
+    debate: Debate,
+    record: DecisionRecord,
+    plan: Plan,
+    key: Ed25519PrivateKey | None = None,
 ) -> tuple[Path, ...]:
     """Writes each file whole or not at all; a folder that was removed since it was prepared is made again.
+
+    Args:
+        key: signs the head in `debate.json`.
 
     Raises:
         UsageError: the folder cannot be written.
     """
     files = {NAMES[format]: render(format, debate, record) for format in FORMATS if format in formats}
+    if key is not None:
+        from orchestrator.signing import signed  # here: most runs sign nothing
+
+        files[NAMES["json"]] = signed(files[NAMES["json"]], key)
     return write_atomically(prepare_folder(folder), {**files, PLAN: plan_yaml(plan)})
 
 
-def keep_drafts(folder: Path, drafts: Sequence[Draft]) -> tuple[Path, ...]:
+def keep_drafts(folder: Path, drafts: Sequence[Draft], beside: str = "") -> tuple[Path, ...]:
     """Keeps drafts that became no turn: they are paid for.
+
+    Args:
+        beside: an ending of the file's name, where the folder's own file is another process's.
 
     Raises:
         UsageError: the folder cannot be written.
@@ -76,7 +94,8 @@ def keep_drafts(folder: Path, drafts: Sequence[Draft]) -> tuple[Path, ...]:
         | {"text": draft.text}
         for draft in drafts
     ]
-    return write_atomically(prepare_folder(folder), {UNUSED: json.dumps(kept, ensure_ascii=False, indent=2) + "\n"})
+    name = UNUSED.replace(".", f"{beside}.")
+    return write_atomically(prepare_folder(folder), {name: json.dumps(kept, ensure_ascii=False, indent=2) + "\n"})
 
 
 def plan_yaml(plan: Plan) -> str:

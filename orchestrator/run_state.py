@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
-State = Literal["none", "running", "paused", "interrupted", "done"]
-
-SILENCE_S = 15.0  # a run that is not heard of for this long is not running any more
+from orchestrator.hall.runs import Life
 
 
 class Drafting(TypedDict):
@@ -23,7 +20,7 @@ class Drafting(TypedDict):
 class RunState(TypedDict):
     """`news` numbers the newest report (ask for what came after it); `cost_usd` is null when a price is unknown."""
 
-    state: State
+    state: Life
     recipe: str | None
     rehearsal: bool
     round: int
@@ -38,46 +35,35 @@ class RunState(TypedDict):
     news: int
 
 
-def run_state(reports: Sequence[Mapping[str, Any]], silence_s: float | None) -> RunState:
-    """Folds the reports of a thread's newest run.
+def run_state(reports: Sequence[Mapping[str, Any]], life: Life, seconds: float) -> RunState:
+    """Folds what the runs of a thread told. Tokens and cost are those of all of them, the rest is of the newest.
 
     Args:
         reports: all that was told of the thread, in order, each with its `number`.
-        silence_s: seconds since the run was last heard of.
+        life: what its newest run is doing.
+        seconds: for how long its runs went on, all together.
     """
     begins = max((at for at, report in enumerate(reports) if report["type"] == "run_started"), default=0)
     run = reports[begins:]
     started = run[0] if run else {}
-    finished = [report for report in run if report["type"] == "draft_finished"]
-    costs = [report["cost_usd"] for report in finished]
-    state = _state(run, silence_s)
+    paid = [report for report in reports if report["type"] in ("draft_finished", "draft_failed")]
+    paid = [report for report in paid if not report.get("known")]
+    costs = [report.get("cost_usd", "0") for report in paid]
     return {
-        "state": state,
+        "state": life,
         "recipe": started.get("recipe"),
         "rehearsal": bool(started.get("rehearsal")),
         "round": max((report["round"] for report in run if report["type"] == "round_started"), default=0),
         "rounds": started.get("rounds", 0),
-        "turns": sum(report["type"] == "turn_committed" for report in run),
+        "turns": sum(report["type"] == "turn_committed" for report in reports),
         "planned_turns": started.get("turns", 0),
-        "drafting": _drafting(run) if state == "running" else [],
-        "seconds": _seconds(run, silence_s if state == "running" else 0.0),
-        "tokens": {kind: sum(report[kind] for report in finished) for kind in ("input", "cached", "output")},
+        "drafting": _drafting(run) if life == "running" else [],
+        "seconds": round(seconds, 1),
+        "tokens": {kind: sum(report.get(kind, 0) for report in paid) for kind in ("input", "cached", "output")},
         "cost_usd": None if None in costs else format(sum((Decimal(cost) for cost in costs), Decimal(0)), "f"),
         "message": run[-1].get("message") if run and run[-1]["type"] == "paused" else None,
         "news": run[-1]["number"] if run else -1,
     }
-
-
-def _state(run: Sequence[Mapping[str, Any]], silence_s: float | None) -> State:
-    if not run:
-        return "none" if silence_s is None else "running" if silence_s < SILENCE_S else "interrupted"
-    match run[-1]["type"]:
-        case "paused":
-            return "paused"
-        case "closed":
-            return "done"
-        case _:
-            return "running" if silence_s is not None and silence_s < SILENCE_S else "interrupted"
 
 
 def _drafting(run: Sequence[Mapping[str, Any]]) -> list[Drafting]:
@@ -96,10 +82,3 @@ def _drafting(run: Sequence[Mapping[str, Any]]) -> list[Drafting]:
             case "draft_finished" | "draft_failed":
                 open_drafts.pop(report["slot"], None)
     return list(open_drafts.values())
-
-
-def _seconds(run: Sequence[Mapping[str, Any]], silence_s: float | None) -> float:
-    if not run:
-        return 0.0
-    first, last = (datetime.fromisoformat(run[place]["at"]) for place in (0, -1))
-    return round((last - first).total_seconds() + (silence_s or 0.0), 1)

@@ -7,7 +7,11 @@ What holds at every moment:
 - What is left to do is read off the ledger, never remembered: a turn of somebody else takes the place of the next one
   planned for its role in its round, or the debate is extended by one.
 - When another writer moves the head with words, or takes words away, what rested on the old ones is drafted again.
-- A seat that fails for good pauses the run; the turns before it stand.
+- A seat that fails for good pauses the run, or its round goes on without it where the plan says so and its role has
+  another voice; Door is never missing.
+- Every call stands in the journal before it is made, and every commit and every word of the journal is written under
+  the run's lease: what another process has taken over, this one writes no more to.
+- When the next calls do not fit a limit, Door closes with what is there, or the run stops; no limit is passed.
 
 The runner knows the hall by its public operations only, and calls them in worker threads: a commit that waits for
 another process stops no other debate.
@@ -15,30 +19,32 @@ another process stops no other debate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 
 import anyio
 
-from orchestrator.agenda import answering_round, last_word, left_of, words_of_wind
-from orchestrator.commits import Commits, in_thread, pause
-from orchestrator.drafting import Assignment, Draft, Drafting, Failure
-from orchestrator.errors import NotActive, RunPaused, StaleHead, StoreError
-from orchestrator.events import Closed, Paused, RoundStarted, RunStarted
-from orchestrator.hall.cognition import read_wall
+from orchestrator.agenda import answering_round, closing_round, last_word, left_of
+from orchestrator.assigning import Assigning
+from orchestrator.budget import Budget
+from orchestrator.commits import Commits
+from orchestrator.drafting import Drafting
+from orchestrator.drafts import Draft, Failure
+from orchestrator.errors import LimitMet, NotActive, RunPaused, StaleHead, StoppedByLimit, StoreError
+from orchestrator.events import Closed, LimitReached, Paused, RoundStarted, RunStarted
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.terms import Role, Status
-from orchestrator.hall.verdict import Verdict
-from orchestrator.models.base import Request, Step, Usage
+from orchestrator.hall.store import Lease
+from orchestrator.hall.terms import About, Role, Status
+from orchestrator.journal import Journal, Uncertain
+from orchestrator.models.base import Step, Usage
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
-from orchestrator.prompt import QUOTED_WORDS, make_request
-from orchestrator.quotes import quotes_run
+from orchestrator.taking_up import FIRST, TakeUp, take_up, time_limit
 from orchestrator.usage import total
 from orchestrator.watch import Watch
+from orchestrator.worker import in_thread
 
 NO_CHECKLISTS: Mapping[str, Draft] = MappingProxyType({})
 
@@ -47,14 +53,14 @@ NO_CHECKLISTS: Mapping[str, Draft] = MappingProxyType({})
 class Run:
     """How a run ended.
 
-    `spent` is what all its calls took; `unused` are drafts that were paid for and became no turn, because somebody
-    else's words came before them.
+    `spent` is what all its calls took, those of earlier processes too, `uncertain` the calls whose outcome nobody
+    knows; `unused` are drafts that were paid for and became no turn, because somebody else's words came before them.
     """
 
     debate: Debate
     spent: Usage
     unused: tuple[Draft, ...]
-    warnings: tuple[str, ...]
+    uncertain: tuple[Uncertain, ...]
 
 
 async def run_debate(
@@ -63,7 +69,7 @@ async def run_debate(
     """Opens a debate, holds it as planned and closes it.
 
     Args:
-        watch: keeps what the run tells and hears what is asked of it; without one nobody can see or stop it.
+        watch: keeps what the run tells, where it reads its events; what is asked of the run it hears in any case.
 
     Raises:
         InvalidInput, ThreadExists: nothing was opened.
@@ -83,13 +89,45 @@ def open_debate(hall: Hall, plan: Plan, thread_id: str, topic: str) -> None:
     hall.open_run(thread_id, topic, plan.encode(), plan.mode, plan.turns, len(plan.rounds), plan.marks)
 
 
-async def hold_debate(hall: Hall, plan: Plan, thread_id: str, drafting: Drafting, watch: Watch | None = None) -> Run:
-    """Holds an open debate, from where its ledger stands, and closes it.
+async def hold_debate(
+    hall: Hall,
+    plan: Plan,
+    thread_id: str,
+    drafting: Drafting,
+    watch: Watch | None = None,
+    how: TakeUp = FIRST,
+) -> Run:
+    """Holds an open debate, from where its ledger and its journal stand, and closes it.
+
+    Args:
+        plan: the pinned plan, with what was changed since.
 
     Raises:
-        RunPaused: as `run_debate` says.
+        RunHeld: another process runs it.
+        RunPaused: as `run_debate` says; StoppedByLimit: what comes next does not fit a limit; LeaseLost: another
+            process has taken it over.
     """
-    runner = _Runner(hall, plan, thread_id, drafting, Commits(hall, plan, thread_id, drafting.emit, drafting.paid))
+    lease = await in_thread(hall.runs.begin, thread_id, how.succeeds)
+    try:
+        return await _hold(hall.under(lease), plan, lease, drafting, watch or Watch(hall), how)
+    finally:
+        with anyio.CancelScope(shield=True), suppress(StoreError):
+            await in_thread(hall.runs.release, lease)
+
+
+async def _hold(hall: Hall, plan: Plan, lease: Lease, drafting: Drafting, watch: Watch, how: TakeUp) -> Run:
+    thread_id, paid = lease.thread_id, drafting.paid
+    journal = await Journal.opened(hall, lease)
+    paid.attempts.append(journal.spent)
+    paid.uncertain = journal.uncertain
+    drafting = replace(
+        drafting,
+        journal=journal,
+        budget=Budget(plan.limits, journal.spent_at_most),
+        time=await time_limit(hall, plan, thread_id),
+    )
+    commits = Commits(hall, plan, thread_id, drafting.emit, paid)
+    runner = _Runner(hall, plan, thread_id, drafting, commits, journal, Assigning(plan, drafting.budget))
     drafting.emit(
         RunStarted(
             recipe=plan.recipe.name,
@@ -99,19 +137,24 @@ async def hold_debate(hall: Hall, plan: Plan, thread_id: str, drafting: Drafting
             rehearsal=plan.is_rehearsal,
         )
     )
+
+    async def run() -> None:
+        await take_up(runner.commits, journal, how)
+        await runner.to_the_end()
+
     try:
         with suppress(NotActive):  # it is closed, by this run or by somebody else: that is how it ended
-            await (watch.during(runner.to_the_end) if watch else runner.to_the_end())
+            await watch.during(lease, run)
         return await runner.ended()
     except (RunPaused, StoreError) as error:
         drafting.emit(Paused(code=error.code, message=error.message))
-        raise RunPaused(error.message, error.cure) from error
+        raise error if isinstance(error, RunPaused) else RunPaused(error.message, error.cure) from error
     except anyio.get_cancelled_exc_class():
         drafting.emit(Paused(code="interrupted", message="Interrupted."))
         raise
     finally:
-        if watch:
-            await watch.finish()
+        paid.uncertain = journal.uncertain
+        await watch.finish()
 
 
 @dataclass(slots=True)
@@ -121,6 +164,8 @@ class _Runner:
     thread_id: str
     drafting: Drafting
     commits: Commits
+    journal: Journal
+    assigning: Assigning
 
     async def to_the_end(self) -> None:
         """Every planned round, then those that somebody else opened, then the close.
@@ -128,15 +173,39 @@ class _Runner:
         Raises:
             NotActive: somebody else closed it.
         """
-        for planned in self.plan.rounds:
-            self.commits.conflicts = 0
-            await self._round(planned)
-        await self._close()
+        try:
+            debate = await self.commits.look()
+            if not debate.notes(About.CLOSED_EARLY):
+                for planned in self.plan.rounds:
+                    self.commits.conflicts = 0
+                    await self._round(planned)
+            await self._close()
+        except LimitMet as met:
+            await self._at_limit(met)
+
+    async def _at_limit(self, met: LimitMet) -> None:
+        """Lets Door close with what is there, where the recipe says so and it can be afforded.
+
+        Raises:
+            StoppedByLimit
+        """
+        planned = closing_round(self.plan, await self.commits.look())
+        closes = self.plan.recipe.on_limit == "close" and planned is not None
+        self.drafting.emit(LimitReached(limit=met.limit, message=met.message, closes=closes))
+        try:
+            if not closes or planned is None:
+                raise met
+            await self._hear(planned, Role.WALL)
+            await self._hear(planned, Role.DOOR)
+            await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {met.message}")
+            await self._close()
+        except LimitMet as still:
+            raise StoppedByLimit(still.message, still.cure) from still
 
     async def ended(self) -> Run:
         debate = await in_thread(self.hall.debate, self.thread_id)
         self.drafting.emit(Closed(status=debate.state.status, head=debate.head))
-        return Run(debate, self.drafting.paid.spent, tuple(self.drafting.paid.unused), tuple(self.commits.warnings))
+        return Run(debate, self.drafting.paid.spent, tuple(self.drafting.paid.unused), self.journal.uncertain)
 
     async def _round(self, planned: PlannedRound) -> None:
         self.drafting.emit(RoundStarted(round=planned.number, rounds=max(planned.number, len(self.plan.rounds))))
@@ -148,8 +217,16 @@ class _Runner:
         drafts = await self._draft(planned, debate, steps)
         await self.commits.all(debate, drafts[: len(winds)])
         await self._hear(planned, Role.WIND)
-        await self._hear(planned, Role.WALL, _by_slot(drafts[len(winds) :]))
+        await self._hear(planned, Role.WALL, await self._checklists(drafts[len(winds) :]))
         await self._hear(planned, Role.DOOR)
+
+    async def _checklists(self, drafts: Sequence[Draft | Failure]) -> dict[str, Draft]:
+        """The checklists by slot; a Wall that has none will not be heard in this round."""
+        for failed in drafts:
+            if isinstance(failed, Failure):
+                debate = await self.commits.look()
+                await self.commits.go_on_without(failed, drafts, debate, debate.head)
+        return {draft.seat.slot: draft for draft in drafts if isinstance(draft, Draft)}
 
     async def _hear(self, planned: PlannedRound, role: Role, checklists: Mapping[str, Draft] = NO_CHECKLISTS) -> None:
         """Drafts and commits until no seat of a role is left in this round."""
@@ -177,24 +254,12 @@ class _Runner:
         steps: Iterable[tuple[PlannedSeat, Step]],
         checklists: Mapping[str, Draft] = NO_CHECKLISTS,
     ) -> tuple[Draft | Failure, ...]:
+        steps = list(steps)
         drafts = await self.drafting.all(
-            [self._assignment(planned, debate, seat, step, checklists.get(seat.slot)) for seat, step in steps]
+            [self.assigning.assignment(planned, debate, seat, step, checklists.get(seat.slot)) for seat, step in steps],
+            self.assigning.kept(planned, debate, steps),
         )
         return tuple(_with_checklist(draft, checklists) for draft in drafts)
-
-    def _assignment(
-        self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step, checklist: Draft | None
-    ) -> Assignment:
-        snapshot, words = debate.snapshot(), checklist.text if checklist else None
-
-        def ask(route: str) -> Request:
-            return make_request(self.plan, snapshot, planned, seat, step, route=route, checklist=words)
-
-        if seat.role is not Role.WALL or step == "checklist":
-            return Assignment(seat, step, ask)
-        reads_verdict = not self.plan.only_asks(planned.number) and not self.plan.is_rehearsal
-        lacking = partial(_lacking, words_of_wind(debate, planned.number), reads_verdict)
-        return Assignment(seat, step, ask, lacking)
 
     async def _close(self) -> None:
         """Closes with the last word of Door, after Wind and Wall were heard in a round that somebody else opened."""
@@ -219,33 +284,8 @@ class _Runner:
             return
 
 
-def _lacking(winds: Sequence[str], reads_verdict: bool, text: str) -> str | None:
-    """What a Wall's turn lacks, in words to its seat; None when it lacks nothing that is asked for again."""
-    lacks = [*_lacking_quote(winds, text), *(_lacking_grounds(text) if reads_verdict else ())]
-    return f"Your turn lacks something. {' '.join(lacks)} Give the whole turn again." if lacks else None
-
-
-def _lacking_quote(winds: Sequence[str], text: str) -> Iterator[str]:
-    quotes = quotes_run(text, winds, QUOTED_WORDS)
-    if not quotes and any(quotes_run(wind, [wind], 1) for wind in winds):  # else there is nothing to quote
-        yield (
-            f"It quotes no run of {QUOTED_WORDS} words from a turn of Wind in this round, so nobody can see what was "
-            "tested: put such a quotation, word for word, where you test it."
-        )
-
-
-def _lacking_grounds(text: str) -> Iterator[str]:
-    """A block must say what it rests on and what would lift it (docs/wall-content-contract.oct.md)."""
-    reading = read_wall(text)
-    if reading.verdict is Verdict.BLOCKED:
-        yield from reading.missing
-
-
-def _by_slot(checklists: Sequence[Draft | Failure]) -> dict[str, Draft]:
-    for checklist in checklists:
-        if isinstance(checklist, Failure):
-            raise pause(checklist.seat, checklist.error)
-    return {checklist.seat.slot: checklist for checklist in checklists if isinstance(checklist, Draft)}
+def _nothing(text: str) -> None:
+    return None
 
 
 def _with_checklist(draft: Draft | Failure, checklists: Mapping[str, Draft]) -> Draft | Failure:
@@ -253,7 +293,12 @@ def _with_checklist(draft: Draft | Failure, checklists: Mapping[str, Draft]) -> 
     checklist = checklists.get(draft.seat.slot)
     if isinstance(draft, Failure) or checklist is None:
         return draft
-    return replace(draft, usage=total((checklist.usage, draft.usage)))
+    return replace(
+        draft,
+        usage=total((checklist.usage, draft.usage)),
+        tried=(*checklist.tried, *draft.tried),
+        summarised=draft.summarised or checklist.summarised,
+    )
 
 
 def _step(seat: PlannedSeat, checklists: Mapping[str, Draft]) -> Step:

@@ -3,7 +3,8 @@
 Two sides pull here: a key that reaches a model provider cannot be called back, and a refusal of an ordinary document
 stops a debate for nothing. So a token is known by its issuer's own prefix, a password only inside a URL, and a value
 behind `api_key =` only when it looks drawn at random; what documents write in a secret's place (`<password>`,
-`${TOKEN}`, `changeme`, AWS's own `…EXAMPLE`) is none.
+`${TOKEN}`, `changeme`, AWS's own `…EXAMPLE`) is none. What the environment holds as a key is one, whatever it looks
+like.
 
 Every pattern is linear: a run is taken possessively or is bounded, so no text makes a search slow.
 """
@@ -11,17 +12,19 @@ Every pattern is linear: a run is taken possessively or is bounded, so no text m
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 from pathlib import PurePath
 
 REMOVED = "[secret removed]"
-KEY_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # how the names of variables end that hold one
+# How the names of variables end that hold a key; a number may follow.
+KEY_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "_PASS")
 SHORTEST_KEY = 8  # a shorter "key" (`none`, `ollama`) is a local server's formality, and a word that texts need
 
 _FILES = {
@@ -71,28 +74,33 @@ class Found:
     line: int  # 1-based
 
 
-def find_secret(text: str) -> Found | None:
+def find_secret(text: str, keys: Mapping[str, str] | None = None) -> Found | None:
     """The first secret in a text, or None.
 
     Args:
         text: lines end in a line feed, which is what is counted.
+        keys: what `keys_in` gives; this process's own environment where it is left out.
     """
-    starts = ((match.start("secret"), kind) for kind, matches in _search(text) for match in matches)
+    known = keys_in(os.environ) if keys is None else keys
+    starts = [(text.index(key), f"the value of {name}") for key, name in known.items() if key in text]
+    starts += [(match.start("secret"), kind) for kind, match in _matches(text)]
     first = min(starts, key=itemgetter(0), default=None)  # of two kinds at one place the first rule's, the plainer
     return None if first is None else Found(first[1], text.count("\n", 0, first[0]) + 1)
 
 
-def scrub(text: str, keys: Iterable[str] = ()) -> str:
-    """The text with every secret replaced by `[secret removed]`.
+def scrub(text: str, keys: Iterable[str] | None = None) -> str:
+    """The text with every secret replaced by `[secret removed]`; a text without one is returned as it is.
 
     Args:
-        text: a provider's message, a log line, anything on its way out.
-        keys: values known to be secret, such as the keys in use; those under 8 characters are no secrets.
+        text: a prompt, a model's words, a provider's message, a log line: anything on its way out.
+        keys: what `keys_in` gives; this process's own environment where it is left out.
     """
-    for key in sorted({key.strip() for key in keys}, key=len, reverse=True):  # a key may begin with another
-        if len(key) >= SHORTEST_KEY:
-            text = text.replace(key, REMOVED)
-    spans = sorted(match.span("secret") for _, matches in _search(text) for match in matches)
+    known = keys_in(os.environ) if keys is None else keys
+    for key in sorted(known, key=len, reverse=True):  # a key may begin with another
+        text = text.replace(key, REMOVED)
+    spans = sorted(match.span("secret") for _, match in _matches(text))
+    if not spans:
+        return text
     kept, at = [], 0
     for start, end in spans:
         if start >= at:
@@ -101,15 +109,21 @@ def scrub(text: str, keys: Iterable[str] = ()) -> str:
     return "".join([*kept, text[at:]])
 
 
-def keys_in(environment: Mapping[str, str]) -> list[str]:
-    """The values of an environment's variables that hold keys, by their names."""
-    return [value for name, value in environment.items() if name.upper().endswith(KEY_NAMES)]
+def keys_in(environment: Mapping[str, str], *named: str) -> dict[str, str]:
+    """The keys that an environment holds, each with the name of its variable, by which they are known.
+
+    Values under 8 characters are no keys, nor are those that everybody uses (`postgres`, `changeme`): they are words
+    that texts need.
+
+    Args:
+        named: further variables that hold keys.
+    """
+    names = (name for name in environment if name.upper().rstrip("_0123456789").endswith(KEY_NAMES))
+    return {key: name for name in (*named, *names) if _is_key(key := environment.get(name, "").strip())}
 
 
-def _search(text: str) -> Iterator[tuple[str, Iterator[re.Match[str]]]]:
-    for rule in _RULES:
-        if not rule.prefixes or any(prefix in text for prefix in rule.prefixes):
-            yield rule.kind, filter(rule.is_real, rule.pattern.finditer(text))
+def _is_key(value: str) -> bool:
+    return len(value) >= SHORTEST_KEY and value not in REMOVED and not _EVERYBODYS_PASSWORD.fullmatch(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +131,34 @@ class _Rule:
     kind: str
     pattern: re.Pattern[str]  # with a group named `secret`
     is_real: Callable[[re.Match[str]], bool]
-    prefixes: tuple[str, ...] = ()  # one must stand in a text before the pattern is worth a search
+    prefixes: tuple[str, ...] = ()  # every match begins with one of these
+    is_word: bool = False  # every match is part of one long word
 
 
+def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Every secret that is known by its looks, with its kind.
+
+    Prefixes are searched for, first among the long words: that is many times faster than the patterns by themselves.
+    """
+    long_words = " ".join(word for word in text.split() if len(word) >= _LONG)
+    for rule in _RULES:
+        within = long_words if rule.is_word else text
+        found = [_behind(prefix, rule.pattern, text) for prefix in rule.prefixes if prefix in within]
+        for match in chain.from_iterable(found) if rule.prefixes else rule.pattern.finditer(text):
+            if rule.is_real(match):
+                yield rule.kind, match
+
+
+def _behind(prefix: str, pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    at = text.find(prefix)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match:
+            yield match
+        at = text.find(prefix, match.end() if match else at + 1)
+
+
+_LONG = 20  # characters of the shortest token, an AWS access key id
 _PLACEHOLDER = re.compile(
     r"example|sample|dummy|placeholder|redacted|removed|change.?(?:me|it|this)|your|insert|replace|fake|not.?real"
     r"|x{4}|\*{3}|\.{3}|…|[<>{}\[\]]|^\$[a-z_]|\$\(|%(?![0-9a-f]{2})|123456|abcdef|(.)\1{5}",
@@ -128,7 +167,8 @@ _PLACEHOLDER = re.compile(
 _EVERYBODYS_PASSWORD = re.compile(
     r"(?:my|the|some|super|db|user|test|admin|root|app|default)*[-_]?"
     r"(?:p[a4@][s5$]{2}(?:w[o0]?r?d|phrase)?|pwd?|s[e3]cr[e3]t|token|api[-_]?key|key|test|testing|user|admin|root|guest"
-    r"|postgres|postgresql|mysql|mariadb|mongo|mongodb|redis|rabbitmq|kafka|letmein|qwerty|hunter)?[-_]?\d{0,4}[!.]?",
+    r"|postgres|postgresql|mysql|mariadb|mongo|mongodb|redis|rabbitmq|kafka|letmein|qwerty|hunter"
+    r"|change[-_]?(?:me|it|this))?[-_]?\d{0,4}[!.]?",
     re.IGNORECASE,
 )
 
@@ -155,7 +195,8 @@ def _is_random(match: re.Match[str]) -> bool:
     between small letters, capitals and digits at about every second character, and repeats itself little.
     """
     value = match["secret"]
-    if _PLACEHOLDER.search(value) or _NAME.fullmatch(value) or match.string.startswith(("(", "["), match.end()):
+    goes_on = match.string.startswith(("(", "["), match.end("secret"))
+    if _PLACEHOLDER.search(value) or _NAME.fullmatch(value) or goes_on:
         return False  # what goes on with a bracket is a call or an item, in code
     kinds = ["digit" if c.isdigit() else "capital" if c.isupper() else "small" for c in value if c.isalnum()]
     changes = sum(a != b for a, b in pairwise(kinds)) / len(value)
@@ -168,6 +209,17 @@ def _entropy(value: str) -> float:
     return -sum(share * math.log2(share) for share in shares)
 
 
+def _is_assigned(match: re.Match[str]) -> bool:
+    """Whether a name of a secret stands before the sign, and behind it what looks drawn at random."""
+    return bool(_SECRET_NAME.search(match.string, max(0, match.start() - 40), match.start())) and _is_random(match)
+
+
+_SECRET_NAME = re.compile(
+    r"(?:(?:api|access|account|secret|signing|encryption|private|auth|master)[_-]?key"
+    r"|secret|token|passw(?:or)?d|passphrase)"
+    r"\\?[\"'`]?\s{0,3}(?::\s{0,3}str\s{0,3})?\Z",
+    re.IGNORECASE,
+)
 # An id, or the name of a kind of key (`Ed25519PrivateKey`), is no key.
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|.*(?:key|token|secret|password)", re.IGNORECASE)
 
@@ -179,7 +231,7 @@ _BEGIN = r"(?:(?<![0-9A-Za-z])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 def _token(kind: str, prefixes: str, rest: str) -> _Rule:
     words = tuple(prefixes.split())
     start = "|".join(map(re.escape, words))
-    return _Rule(kind, re.compile(rf"{_BEGIN}(?P<secret>(?:{start}){rest})"), _is_token, words)
+    return _Rule(kind, re.compile(rf"{_BEGIN}(?P<secret>(?:{start}){rest})"), _is_token, words, is_word=True)
 
 
 _RULES: tuple[_Rule, ...] = (
@@ -230,19 +282,14 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(
         "a bearer token",
-        re.compile(r"bearer\s{1,3}(?P<secret>[0-9A-Za-z+/_.~-]{20,}+={0,2})", re.IGNORECASE),
+        re.compile(r"(?<=[Bb])(?:earer|EARER)\s{1,3}(?P<secret>[0-9A-Za-z+/_.~-]{20,}+={0,2})"),
         _is_random,
         ("earer ", "EARER "),
     ),
     _Rule(
         "a key or password",
-        re.compile(
-            r"(?:(?:api|access|account|secret|signing|encryption|private|auth|master)[_-]?key"
-            r"|secret|token|passw(?:or)?d|passphrase)"
-            r"\\?[\"'`]?\s{0,3}(?::\s{0,3}str\s{0,3})?(?:=>|:=|[=:>])\s{0,3}\\?[\"'`]?"
-            r"(?P<secret>[0-9A-Za-z+/_.~-]{16,}+={0,2})",
-            re.IGNORECASE,
-        ),
-        _is_random,
+        # It begins at the sign, which is rarer than a letter. The value is only looked at: it may be a name itself.
+        re.compile(r"[=:>](?:(?<==)>|(?<=:)=)?\s{0,3}\\?[\"'`]?(?=(?P<secret>[0-9A-Za-z+/_.~-]{16,}+={0,2}))"),
+        _is_assigned,
     ),
 )

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from orchestrator.agent import SUFFIX, Agent, load_agent
+from orchestrator.budget import require_prices
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.evidence import gather
 from orchestrator.hall.terms import Role
+from orchestrator.models.base import Endpoint
+from orchestrator.models.prices import parse_price, price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import ModelsFile, load_models_file
-from orchestrator.plan import Plan, make_plan
+from orchestrator.plan import OnFailure, Plan, make_plan
 from orchestrator.prompt import PROTOCOL
-from orchestrator.recipe import Recipe, load_recipe, with_tier
-from orchestrator.routing import resolve
+from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe, with_tier
+from orchestrator.routing import Routing, resolve
 from orchestrator.shelves import folders, standing
 from orchestrator.strict_yaml import did_you_mean
 
@@ -32,6 +35,9 @@ class Wanted:
         voices: for a role the models to ask, in order; they win over the models file.
         rehearse: ask no model at all.
         context: files and globs.
+        limits: those that are given win over the recipe's.
+        assumed: what a model without a known price is taken to cost, `IN/OUT` in US dollars per million tokens.
+        on_failure: pause, or degrade: go on without a seat that cannot be heard.
     """
 
     recipe: str = "standard"
@@ -40,6 +46,9 @@ class Wanted:
     voices: Mapping[Role, Sequence[str]] = field(default_factory=dict)
     rehearse: bool = False
     context: Sequence[str] = ()
+    limits: Limits = NO_LIMITS
+    assumed: str | None = None
+    on_failure: OnFailure | None = None
 
 
 def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: Sequence[Path] | None = None) -> Plan:
@@ -62,9 +71,61 @@ def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: 
             "Leave out --rehearse, or leave out --wind, --wall and --door.",
         )
     voices = {role: (REHEARSAL,) for role in Role} if wanted.rehearse else wanted.voices
-    routing = resolve(_models(wanted.models), environment, voices)
+    routing = routing_of(wanted.models, environment, voices)
     evidence = gather(wanted.context, base=base, within=within)
-    return make_plan(recipe, _agents(recipe), routing, evidence, protocol=PROTOCOL, fence=secrets.token_hex(8))
+    plan = make_plan(
+        recipe,
+        _agents(recipe),
+        routing,
+        evidence,
+        protocol=PROTOCOL,
+        fence=secrets.token_hex(8),
+        limits=wanted.limits,
+        on_failure=wanted.on_failure or "pause",
+    )
+    if wanted.assumed is not None:
+        plan = _with_assumed_prices(plan, wanted.assumed)
+    require_prices(((route, plan.endpoint(route)) for route in sorted(plan.routes)), plan.limits)
+    return plan
+
+
+def _with_assumed_prices(plan: Plan, assumed: str) -> Plan:
+    endpoints = {route: plan.endpoint(route) for route in sorted(plan.routes)}
+    priced = endpoints_of(endpoints, assumed)
+    news = [route for route in priced if priced[route] != endpoints[route]]
+    notice = [f"The price of {', '.join(news)} is assumed: ${assumed} per million tokens in/out."] if news else []
+    update = {"endpoints": {**plan.endpoints, **priced}, "notices": (*plan.notices, *notice)}
+    return plan.model_copy(update=update)
+
+
+def endpoints_of(endpoints: Mapping[str, Endpoint], assumed: str | None) -> dict[str, Endpoint]:
+    """The same routes, those without a known price with the assumed one.
+
+    Raises:
+        UsageError: `assumed` is no price.
+    """
+    if assumed is None:
+        return dict(endpoints)
+    read, written = parse_price(assumed)
+    return {
+        route: replace(endpoint, input_cost_per_token=read, output_cost_per_token=written)
+        if route != REHEARSAL and price_of(route, endpoint) is None
+        else endpoint
+        for route, endpoint in endpoints.items()
+    }
+
+
+def routing_of(models: str, environment: Mapping[str, str], voices: Mapping[Role, Sequence[str]]) -> Routing:
+    """The usable routes.
+
+    Args:
+        models: a models file, by name or path.
+        voices: for a role the models to ask, in order; they win.
+
+    Raises:
+        UsageError: the file says something wrong, or a model that was named cannot be used.
+    """
+    return resolve(_models(models), environment, voices)
 
 
 def _models(name: str) -> ModelsFile:

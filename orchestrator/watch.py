@@ -5,8 +5,6 @@ So any process can see what a run is doing, stop it, or close its debate by forc
 
 from __future__ import annotations
 
-import os
-import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,10 +12,11 @@ from typing import Any
 
 import anyio
 
-from orchestrator.commits import in_thread
-from orchestrator.errors import DebateError, NotActive, RunPaused, StoreError
+from orchestrator.errors import DebateError, LeaseLost, NotActive, RunPaused, StoreError
 from orchestrator.events import Told
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.store import Lease
+from orchestrator.worker import in_thread
 
 BEAT_S = 1.0
 GATHER_S = 0.1  # events come in bursts; one write keeps a burst
@@ -28,12 +27,11 @@ class Watch:
 
     Args:
         hall: where the run's debate is.
-        thread_id: the debate.
-        begun: whoever opened the debate has begun its run; what was asked of it since then is heard first.
     """
 
-    def __init__(self, hall: Hall, thread_id: str, *, begun: bool = False) -> None:
-        self._hall, self._thread_id, self._begun = hall, thread_id, begun
+    def __init__(self, hall: Hall) -> None:
+        self._hall = hall
+        self._lease: Lease | None = None
         self._waiting: deque[dict[str, Any]] = deque()
         self._news = anyio.Event()
 
@@ -42,22 +40,21 @@ class Watch:
         self._waiting.append(told.as_dict())
         self._news.set()
 
-    async def during(self, run: Callable[[], Awaitable[None]]) -> None:
+    async def during(self, lease: Lease, run: Callable[[], Awaitable[None]]) -> None:
         """Runs, and attends meanwhile.
 
         Raises:
             RunPaused: somebody asked the run to stop.
+            LeaseLost: another process has taken it over.
             NotActive: the debate is closed.
             StoreError: the store cannot be asked any more.
             DebateError: what the run raises.
         """
-        if self._begun:
-            await self._hear()
-        else:
-            await in_thread(self._hall.runs.begin, self._thread_id, f"process {os.getpid()} on {socket.gethostname()}")
+        self._lease = lease
+        await self._hear(lease)
         errors: list[DebateError] = []  # a task group would wrap them
         async with anyio.create_task_group() as group:
-            group.start_soon(self._attend, group.cancel_scope, errors)
+            group.start_soon(self._attend, lease, group.cancel_scope, errors)
             try:
                 await run()
             except DebateError as error:
@@ -68,14 +65,15 @@ class Watch:
 
     async def finish(self) -> None:
         """Keeps what was told last. What cannot be kept is lost: it stands beside the record, not in it."""
-        with anyio.CancelScope(shield=True), suppress(StoreError):
-            await self._keep()
+        with anyio.CancelScope(shield=True), suppress(StoreError, LeaseLost):
+            if self._lease is not None:
+                await self._keep(self._lease)
 
-    async def _attend(self, run: anyio.CancelScope, errors: list[DebateError]) -> None:
+    async def _attend(self, lease: Lease, run: anyio.CancelScope, errors: list[DebateError]) -> None:
         try:
             while True:
-                await self._keep()
-                await self._hear()
+                await self._keep(lease)
+                await self._hear(lease)
                 with anyio.move_on_after(BEAT_S):
                     await self._news.wait()
                     await anyio.sleep(GATHER_S)
@@ -84,16 +82,16 @@ class Watch:
             errors.append(error)
             run.cancel()
 
-    async def _hear(self) -> None:
-        attention = await in_thread(self._hall.runs.attend, self._thread_id)
+    async def _hear(self, lease: Lease) -> None:
+        attention = await in_thread(self._hall.runs.attend, lease)
         if not attention.active:
-            raise NotActive(f"{self._thread_id} is closed.")
+            raise NotActive(f"{lease.thread_id} is closed.")
         if attention.request is not None:
             raise RunPaused(f"Stopped on request: {attention.request}")
 
-    async def _keep(self) -> None:
+    async def _keep(self, lease: Lease) -> None:
         reports = list(self._waiting)
         if reports:
-            await in_thread(self._hall.runs.report, self._thread_id, reports)
+            await in_thread(self._hall.runs.report, lease, reports)
         for _ in reports:  # only now: a cancelled call has kept nothing
             self._waiting.popleft()

@@ -12,7 +12,8 @@ from typing import Any
 
 from hall.halls import HastyStore
 from orchestrator.agent import Agent, load_agent
-from orchestrator.drafting import Drafting, Paid, Patience
+from orchestrator.drafting import Drafting
+from orchestrator.drafts import Paid, Patience
 from orchestrator.events import Event
 from orchestrator.evidence import Evidence
 from orchestrator.hall.debate import Debate
@@ -117,11 +118,18 @@ def speech(request: Request, number: int) -> str:
     name = f"draft {number} of {task.agent} in round {task.round}"
     if task.step == "checklist":
         return f"checklist, {name}"
+    if task.step == "summary":
+        return f"a summary by {name}"
     if task.role is Role.WIND:
-        return f"What if {name} moved one table at a time?"
+        return wordy(f"What if {name} moved one table at a time?")
     if task.role is Role.DOOR:
-        return f"Therefore {name} decides."
-    return f"VERDICT: CONDITIONAL\n{name} tests this: {winds_of(task)[-1].text}"
+        return wordy(f"Therefore {name} decides.")
+    return wordy(f"VERDICT: CONDITIONAL\n{name} tests this: {winds_of(task)[-1].text}")
+
+
+def wordy(text: str) -> str:
+    """A text with as many words more as make it a turn of any role (`degenerate.LEAST_WORDS`)."""
+    return f"{text}\n\n{' '.join(f'and {number} more' for number in range(1, 31))}"
 
 
 def priced(text: str, cost: str | None = "0.01", *, model: str = "test/answered") -> Reply:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.quotes import quotes_run
+from orchestrator.quotes import Word, quotes_run, words_of
 
 WIND = "What if we let the **ledger** be the queue, and drop Kafka for good? It's one writer less."
 WORDS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=14)
@@ -101,6 +104,52 @@ def test_a_text_quotes_itself(text: str, words: int) -> None:
     found = quotes_run(text, [text], words)
     assert found == quotes_run(found or "", [text], words)
     assert found is None or found in text
+
+
+def unspaced(letter: str) -> bool:
+    """Whether its script puts no space between words, said another way than `quotes` says it."""
+    blocks = ("3041 309f", "2e80 2fdf", "3005 3007", "3400 4dbf", "4e00 9fff", "f900 faff", "20000 3ffff")
+    blocks += ("0e00 0eff", "1000 109f", "1780 17ff")
+    return any(int(first, 16) <= ord(letter) <= int(last, 16) for first, last in map(str.split, blocks))
+
+
+def words_one_by_one(text: str) -> Iterator[Word]:
+    """Letter by letter, by Unicode's own categories: what `words_of` must find."""
+    for inside, places in groupby(range(len(text)), lambda at: unicodedata.category(text[at])[0] in "LMN"):
+        word: list[int] = []
+        for at in places if inside else ():
+            mark = unicodedata.category(text[at])[0] == "M"
+            alone = bool(word) and unspaced(text[word[0]])
+            if word and not (mark if alone else not unspaced(text[at])):
+                yield as_word(text, word)
+                word = []
+            word.append(at)
+        if word:
+            yield as_word(text, word)
+
+
+def as_word(text: str, places: list[int]) -> Word:
+    start, end = places[0], places[-1] + 1
+    folded = unicodedata.normalize("NFKC", text[start:end].casefold())
+    return Word(folded, start, end, spaced=not unspaced(text[start]))
+
+
+SCRIPTS = st.sampled_from(
+    [(0x20, 0x7F), (0xA0, 0x36F), (0x900, 0x97F), (0xE00, 0xE7F), (0x3000, 0x30FF), (0, 0x10FFFF)]
+)
+LETTERS = SCRIPTS.flatmap(lambda block: st.characters(min_codepoint=block[0], max_codepoint=block[1]))
+
+
+@given(st.lists(LETTERS, max_size=60).map("".join))
+def test_the_words_are_those_that_unicodes_categories_say(text: str) -> None:
+    assert list(words_of(text)) == list(words_one_by_one(text))
+
+
+@pytest.mark.slow
+def test_every_letter_is_read_as_its_category_says() -> None:
+    every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20100), *range(0xE0000, 0xE0200)]))
+    for text in (every, "a".join(every)):
+        assert list(words_of(text)) == list(words_one_by_one(text))
 
 
 def test_long_texts_are_compared_in_one_reading() -> None:

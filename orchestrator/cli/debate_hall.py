@@ -17,6 +17,8 @@ P = ParamSpec("P")
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 THREAD = click.argument("thread_id", metavar="THREAD")
+A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+KEY_NAME = click.option("--name", default="default", show_default=True, help="Which key.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -30,8 +32,13 @@ def debate_hall() -> None:
     """
 
 
-def command(function: Callable[P, None]) -> click.Command:
-    """A command of the group whose errors become a sentence and an exit code."""
+@debate_hall.group()
+def key() -> None:
+    """Keys that sign exports: `export --sign` signs, `verify --file` checks."""
+
+
+def command(function: Callable[P, None], group: click.Group = debate_hall) -> click.Command:
+    """A command of a group, whose errors become a sentence and an exit code."""
 
     @wraps(function)
     def told(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -45,7 +52,8 @@ def command(function: Callable[P, None]) -> click.Command:
             tell(f"error: {error}")
             sys.exit(exit_code(error))
 
-    return debate_hall.command(name=function.__name__.strip("_").replace("_", "-"))(told)
+    name = function.__name__.strip("_").removeprefix(f"{group.name}_").replace("_", "-")
+    return group.command(name=name)(told)
 
 
 @AS_JSON
@@ -61,43 +69,81 @@ def _list(status: str | None, text: str | None, as_json: bool) -> None:
 
 
 @AS_JSON
+@click.option("--entries", is_flag=True, help="Its ledger, a line for each entry: what `tombstone --seq` counts.")
 @THREAD
-def show(thread_id: str, as_json: bool) -> None:
+def show(thread_id: str, entries: bool, as_json: bool) -> None:
     """Show a debate: its topic, its turns, how it ended."""
     from orchestrator.cli import showing
 
     with showing.hall() as hall:
-        debate = hall.get_debate(thread_id, include_metadata=True)
-    showing.put(debate, as_json, showing.page(debate))
+        if entries:
+            ledger = showing.entries(hall.debate(thread_id))
+            showing.put(ledger, as_json, showing.entry_lines(ledger))
+        else:
+            debate = hall.get_debate(thread_id, include_metadata=True)
+            showing.put(debate, as_json, showing.page(debate))
 
 
 @AS_JSON
 @click.option("--head", metavar="HASH", help="A head that was kept elsewhere; it must stand in the chain.")
+@click.option("--against", type=A_FILE, metavar="FILE", help="An earlier export; its entries must stand in the chain.")
 @click.option("--all", "all_threads", is_flag=True, help="Every debate of the hall.")
+@click.option("--file", type=A_FILE, metavar="FILE", help="All that stands in an exported debate.json; opens no hall.")
+@click.option("--public-key", metavar="KEY", help="Of --file: this key must have signed it; base64 or a file.")
 @click.argument("thread_id", metavar="[THREAD]", required=False)
-def verify(thread_id: str | None, head: str | None, all_threads: bool, as_json: bool) -> None:
-    """Derive a ledger again from its first entry; exit 7 and name the first bad entry if it is not what was written."""
-    from orchestrator.cli import showing
+def verify(
+    thread_id: str | None,
+    head: str | None,
+    against: Path | None,
+    all_threads: bool,
+    file: Path | None,
+    public_key: str | None,
+    as_json: bool,
+) -> None:
+    """Derive a ledger again from its first entry; exit 7 and name the first bad entry if it is not what was written.
 
-    if all_threads == (thread_id is not None) or (all_threads and head):
-        raise click.UsageError("Give a THREAD (with --head, if you like), or --all.")
-    with showing.hall() as hall:
-        threads = [thread_id] if thread_id else [listed["thread_id"] for listed in hall.list_debates()]
-        checked, broken = showing.checked(hall, threads, head)
-    showing.put(checked, as_json, "".join(f"{line}\n" for line in map(showing.check, checked)))
-    if broken:
+    A whole that was rewritten or cut off shows against what you kept elsewhere: --head, --against, --public-key.
+    """
+    _require_one_source(thread_id, against, all_threads, file)
+    if (head and against) or (all_threads and (head or against)) or (public_key and not file):
+        raise click.UsageError("--head or --against goes with one debate, --public-key with --file.")
+    from orchestrator.cli import checking, showing
+
+    kept = checking.Kept(head, against)
+    if file is not None:
+        checks = checking.of_file(file, kept, public_key)
+    else:
+        checks = checking.of_all() if all_threads else checking.of_hall(thread_id, kept)
+    showing.put(checks, as_json, checking.lines(checks, kept))
+    if not all(check["verified"] for check in checks):
         sys.exit(7)
+
+
+def _require_one_source(thread_id: str | None, against: Path | None, all_threads: bool, file: Path | None) -> None:
+    named = [bool(thread_id), all_threads, file is not None]
+    if sum(named) > 1 or not (any(named) or against):
+        raise click.UsageError("Give a THREAD (with --head or --against, if you like), --all, or --file.")
 
 
 @click.option("--format", "format", type=click.Choice(["json", "octave", "adr"]), default="json", show_default=True)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[default: print it]")
+@click.option("--sign", is_flag=True, help="Sign the head, so that `verify --file` can say by whom. JSON only.")
+@click.option("--key-name", metavar="NAME", help="The key that signs. [default: default]")
 @THREAD
-def export(thread_id: str, format: str, out: Path | None) -> None:
+def export(thread_id: str, format: str, out: Path | None, sign: bool, key_name: str | None) -> None:
     """Export a verified debate as JSON with its whole ledger, as OCTAVE, or as an ADR."""
+    if sign and format != "json":
+        raise click.UsageError("--sign goes with --format json: only there the ledger stands that it signs.")
+    if key_name is not None and not sign:
+        raise click.UsageError("--key-name goes with --sign.")
     from orchestrator.cli import plain, showing
 
     with showing.hall() as hall:
-        text = showing.exported(hall, thread_id, format)
+        text = showing.rendered(hall.debate(thread_id), format)
+    if sign:
+        from orchestrator.cli import keys
+
+        text = keys.signed(text, key_name)
     if out is None:
         plain.export(text)
     else:
@@ -106,15 +152,20 @@ def export(thread_id: str, format: str, out: Path | None) -> None:
 
 @AS_JSON
 @click.option("--reason", required=True, help="Why; it stays on the ledger.")
+@click.option("--seq", type=int, metavar="N", help="Any entry that has a text; `show --entries` numbers them.")
 @THREAD
-@click.argument("turn_index", type=int)
-def tombstone(thread_id: str, turn_index: int, reason: str, as_json: bool) -> None:
-    """Delete the text of turn TURN_INDEX (0 is T1) and leave the reason; the chain still verifies."""
-    from orchestrator.cli import showing
+@click.argument("turn_index", type=int, required=False)
+def tombstone(thread_id: str, turn_index: int | None, seq: int | None, reason: str, as_json: bool) -> None:
+    """Delete the text of turn TURN_INDEX (0 is T1), or of entry N; leave the reason; the chain still verifies.
 
-    with showing.hall() as hall:
-        result = hall.tombstone_turn(thread_id, turn_index, reason)
-    showing.put(result, as_json, showing.tombstoned(result))
+    What says the same again is deleted with it; what quotes it is named, with the command that deletes that too.
+    """
+    if (turn_index is None) == (seq is None):
+        raise click.UsageError("Give TURN_INDEX or --seq N.")
+    from orchestrator.cli import redacting, showing
+
+    result, text = redacting.redact(thread_id, turn_index, seq, reason)
+    showing.put(result, as_json, text)
 
 
 @AS_JSON
@@ -183,8 +234,28 @@ def serve(
     serving.serve(host, port, token_file, roots, out)
 
 
+@AS_JSON
+@KEY_NAME
+def key_new(name: str, as_json: bool) -> None:
+    """Make an Ed25519 key, readable by you alone, and print its public half and fingerprint."""
+    from orchestrator.cli import keys
+
+    keys.make(name, as_json)
+
+
+@AS_JSON
+@KEY_NAME
+def key_show(name: str, as_json: bool) -> None:
+    """Print the public half of a key and its fingerprint."""
+    from orchestrator.cli import keys
+
+    keys.show(name, as_json)
+
+
 for function in (_list, show, verify, export, tombstone, force_close, recipes, agents, config, serve):
     command(function)
+command(key_new, key)
+command(key_show, key)
 
 
 def main() -> Any:

@@ -11,9 +11,12 @@ from orchestrator.errors import (
     HallError,
     LedgerBroken,
     RunPaused,
+    StoppedByLimit,
     StoreError,
     UsageError,
 )
+from orchestrator.hall.debate import CLOSED_EARLY, DEGRADED, State
+from orchestrator.hall.terms import Status
 
 
 class Exit(IntEnum):
@@ -24,6 +27,8 @@ class Exit(IntEnum):
     USAGE = 2
     PAUSED = 3
     NO_CONSENSUS = 4
+    LIMIT = 5
+    DEGRADED = 6
     LEDGER_BROKEN = 7
     INTERRUPTED = 130
 
@@ -31,6 +36,8 @@ class Exit(IntEnum):
 def exit_code(error: BaseException) -> Exit:
     """The exit code for an error."""
     match error:
+        case StoppedByLimit():
+            return Exit.LIMIT
         case RunPaused():
             return Exit.PAUSED
         case LedgerBroken():
@@ -41,6 +48,13 @@ def exit_code(error: BaseException) -> Exit:
             return Exit.INTERRUPTED
         case _:
             return Exit.FAILED
+
+
+def ended_as(state: State) -> Exit:
+    """The exit code for a debate that is closed."""
+    if state.status is not Status.SYNTHESIS:
+        return Exit.NO_CONSENSUS
+    return Exit.DEGRADED if {DEGRADED, CLOSED_EARLY} & set(state.marks) else Exit.DECIDED
 
 
 def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:

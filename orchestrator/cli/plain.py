@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from orchestrator.errors import UsageError
+from orchestrator.secrets import scrub
 
 _C0 = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
 _STEERING = (*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # DEL, C1, what reorders a line
@@ -55,9 +56,9 @@ def export(text: str) -> None:
 
 
 def tell(line: str) -> None:
-    """Writes a line to standard error, for people. When that is closed or full, nobody is told, and all goes on."""
+    """Writes to standard error, for people, what is no secret. When that is closed or full, all goes on untold."""
     with suppress(OSError):
-        click.echo(visible(line), err=True)
+        click.echo(visible(scrub(line)), err=True)
 
 
 def _drop_the_rest() -> None:

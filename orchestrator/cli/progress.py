@@ -38,7 +38,31 @@ def _(event: events.RoundStarted) -> str:
 
 
 @line_of.register
+def _(event: events.Resumed) -> str:
+    cost = "an unknown cost" if event.cost_usd is None else f"${event.cost_usd:.4f}"
+    stood = f"resumed: {_count(event.turns, 'turn')} stood, {event.input + event.output:,} tokens and {cost} so far"
+    return "\n".join([stood, *(f"  uncertain, made again if it is needed: {call}" for call in event.uncertain)])
+
+
+@line_of.register
+def _(event: events.SeatMissing) -> str:
+    return f"  {event.slot:<10} {event.agent:<22} is missing, the round goes on without it: {event.message}"
+
+
+@line_of.register
+def _(event: events.Summarised) -> str:
+    return f"  {_who(event)} cannot read all turns; of T1 to T{event.turns} it reads a summary"
+
+
+@line_of.register
+def _(event: events.LimitReached) -> str:
+    return f"  limit: {event.message}{' Door closes with what is there.' if event.closes else ''}"
+
+
+@line_of.register
 def _(event: events.DraftFinished) -> str:
+    if event.known:
+        return f"  {_who(event)} {_done(event.step)} before the run was resumed, {event.answered}"
     tokens = f"{event.input:,} tokens in ({event.cached:,} cached), {event.output:,} out"
     return f"  {_who(event)} {_done(event.step)} in {event.seconds:.1f} s, {tokens}, {event.answered}"
 

@@ -6,13 +6,35 @@ Nothing but click is loaded until there is something to do, so that `--help` is 
 from __future__ import annotations
 
 import sys
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
+
+
+class _Dollars(click.ParamType[Decimal]):
+    """An amount above zero; decimal, since a float would not be the amount that was typed."""
+
+    name = "usd"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        try:
+            amount = Decimal(value)
+        except InvalidOperation:
+            amount = Decimal(0)
+        if not amount.is_finite() or amount <= 0:
+            self.fail(f"{value!r} is no amount of US dollars above zero, such as 2.50.", param, ctx)
+        return amount
+
+
+DOLLARS = _Dollars()
+SECONDS = click.FloatRange(0, min_open=True)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("topic")
+@click.argument("topic", required=False)
 @click.option("--recipe", "-r", default="standard", metavar="NAME|FILE", help="How to debate. [default: standard]")
 @click.option("--tier", metavar="1|2|3:DOMAIN", help="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")
 @click.option("--models", default="models", metavar="NAME|FILE", help="Which models speak. [default: models]")
@@ -26,12 +48,25 @@ import click
 @click.option(
     "--format", "formats", multiple=True, type=click.Choice(["json", "octave", "adr"]), help="Files to write. [all]"
 )
+@click.option("--cost-limit", type=DOLLARS, metavar="USD", help="Spend no more than this, over all resumes.")
+@click.option("--token-limit", type=click.IntRange(1), metavar="N", help="Take no more tokens, in and out together.")
+@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Have ended by then.")
+@click.option("--assume-price", metavar="IN/OUT", help="What a model of unknown price costs: USD per million tokens.")
+@click.option(
+    "--on-failure",
+    type=click.Choice(["pause", "degrade"]),
+    help="When a seat fails for good: pause, or go on without it. [default: pause]",
+)
+@click.option("--resume", metavar="THREAD", help="Go on with a run that stopped: nothing is bought twice.")
+@click.option("--sign", is_flag=True, help="Sign debate.json with your key (debate-hall key new).")
 @click.option("--dry-run", is_flag=True, help="Show the rounds and seats; ask no model, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, on failure too.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the decision and nothing else.")
 @click.version_option(package_name="run-debate")
+@click.pass_context
 def run_debate(
-    topic: str,
+    ctx: click.Context,
+    topic: str | None,
     recipe: str,
     tier: str | None,
     models: str,
@@ -43,6 +78,13 @@ def run_debate(
     thread_id: str | None,
     out: Path | None,
     formats: tuple[str, ...],
+    cost_limit: Decimal | None,
+    token_limit: int | None,
+    time_limit: float | None,
+    assume_price: str | None,
+    on_failure: Literal["pause", "degrade"] | None,
+    resume: str | None,
+    sign: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -55,17 +97,42 @@ def run_debate(
     \b
     run-debate --rehearse --recipe fortress "Should we move billing to Kafka?"
     run-debate -r fortress -c 'docs/**/*.md' "Should we move billing to Kafka?"
+    run-debate --resume 2026-01-06-should-we-move-billing-to-kafka
 
-    Exit codes: 0 decided, 1 internal error, 2 usage or configuration, 3 paused with its turns kept, 4 closed without
-    consensus or by force, 7 the ledger does not verify, 130 interrupted.
+    Exit codes: 0 decided, 1 internal error, 2 usage or configuration, 3 paused, 4 closed without consensus or by force,
+    5 stopped by a limit, 6 decided but degraded or closed early by a limit, 7 the ledger does not verify, 130
+    interrupted. What ends with 3, 5 or 130 can be resumed; nothing that was paid for is lost.
     """
-    from orchestrator.cli.running import Call, run
+    from orchestrator.cli.outcome import Call
     from orchestrator.hall.terms import Role
+    from orchestrator.recipe import Limits
     from orchestrator.wanted import Wanted
 
+    call = Call(thread_id, out, formats, sign, dry_run, as_json, quiet)
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
-    wanted = Wanted(recipe, tier, models, voices, rehearse, context)
-    sys.exit(run(Call(topic, thread_id, out, formats, dry_run, as_json, quiet), wanted))
+    limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
+    wanted = Wanted(recipe, tier, models, voices, rehearse, context, limits, assume_price, on_failure)
+    if resume is None:
+        from orchestrator.cli.running import run
+
+        if topic is None:
+            raise click.UsageError("Missing argument 'TOPIC'.", ctx)
+        sys.exit(run(call, topic, wanted))
+    else:
+        from orchestrator.cli.resuming import resume as go_on
+
+        _require_only_what_can_change(ctx)
+        sys.exit(go_on(call, resume, wanted))
+
+
+def _require_only_what_can_change(ctx: click.Context) -> None:
+    """A run that is resumed keeps its plan: what would be another debate is refused, not overlooked."""
+    for name in ("topic", "recipe", "tier", "rehearse", "context", "thread_id", "dry_run"):
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            shown = "TOPIC" if name == "topic" else f"--{name.replace('_', '-')}"
+            raise click.UsageError(
+                f"--resume goes on with the plan that was pinned at the start; {shown} belongs to a new debate.", ctx
+            )
 
 
 def main() -> None:
@@ -74,7 +141,7 @@ def main() -> None:
         run_debate.main(standalone_mode=False)
     except click.UsageError as error:
         if "--json" in sys.argv:
-            from orchestrator.cli.running import print_usage_failure
+            from orchestrator.cli.outcome import print_usage_failure
 
             print_usage_failure(error.format_message())
         error.show()

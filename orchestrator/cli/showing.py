@@ -9,11 +9,13 @@ from typing import Any
 
 from orchestrator import run_folder
 from orchestrator.cli.plain import answer, json_text, visible
-from orchestrator.errors import LedgerBroken, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.files import write_atomically
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Body, FloorGiven
 from orchestrator.hall.export import export_octave
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.results import DebateResult, Listing, TombstoneResult, TranscriptTurn
+from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
 from orchestrator.plan import Plan
 from orchestrator.record import make_record, title_of
 
@@ -62,6 +64,35 @@ def page(debate: DebateResult) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def entries(debate: Debate) -> list[dict[str, Any]]:
+    """Returns a ledger entry by entry: what each says and by whom."""
+    return [
+        {
+            "seq": line.entry.seq,
+            "kind": line.entry.body.kind,
+            "at": line.entry.at,
+            "by": _speaker(line.entry.body),
+            "text": None if isinstance(line.entry.body, FloorGiven) else line.words,
+            "hash": line.hash,
+        }
+        for line in debate.lines
+    ]
+
+
+def _speaker(body: Body) -> str:
+    names = (getattr(body, name, None) for name in ("role", "agent_role", "by"))
+    return ", ".join(name for name in names if name)
+
+
+def entry_lines(found: Sequence[dict[str, Any]]) -> str:
+    return "".join(f"{_entry_line(entry)}\n" for entry in found)
+
+
+def _entry_line(entry: dict[str, Any]) -> str:
+    said = ": ".join(part for part in (entry["by"], entry["text"] and title_of(entry["text"])) if part)
+    return f"{entry['seq']:>4}  {entry['kind']:<12}  {entry['at'][:16].replace('T', ' ')}  {said}"
+
+
 def _turn(turn: TranscriptTurn) -> str:
     who = ", ".join(name for name in (turn["agent_role"], turn["model"]) if name)
     head = f"T{turn['turn_index'] + 1}  {turn['role']} ({turn['cognition']}), round {turn['round']}"
@@ -72,30 +103,8 @@ def _indented(text: str) -> str:
     return "\n".join(f"  {line}".rstrip() for line in text.splitlines())
 
 
-def checked(hall: Hall, threads: Sequence[str], head: str | None) -> tuple[list[dict[str, Any]], bool]:
-    """Returns what verifying each thread said, and whether any is broken."""
-    results: list[dict[str, Any]] = []
-    for thread_id in threads:
-        try:
-            results.append(dict(hall.verify_debate(thread_id, head)))
-        except LedgerBroken as error:
-            results.append(
-                {"thread_id": error.thread_id, "verified": False, "bad_entry": error.seq, "reason": error.reason}
-            )
-    return results, any(not result["verified"] for result in results)
-
-
-def check(result: dict[str, Any]) -> str:
-    if not result["verified"]:
-        where = "" if result["bad_entry"] is None else f" at entry {result['bad_entry']}"
-        return f"{result['thread_id']}: BROKEN{where}: {result['reason']}"
-    newer = "" if result["newer"] is None else f"; {result['newer']} entries are newer than the head you gave"
-    return f"{result['thread_id']}: verified, {result['entries']} entries, head {result['head']}{newer}"
-
-
-def exported(hall: Hall, thread_id: str, format: str) -> str:
+def rendered(debate: Debate, format: str) -> str:
     """Returns a verified debate with the record that follows from it."""
-    debate = hall.debate(thread_id)
     if format == "octave":
         return export_octave(debate)
     record = make_record(debate, Plan.decode(debate.plan) if debate.plan is not None else None)
@@ -107,13 +116,3 @@ def save(file: Path, text: str) -> None:
     if not file.parent.is_dir():
         raise UsageError(f"There is no folder {file.parent}.", "Make it first, or choose another --out.")
     write_atomically(file.parent, {file.name: text})
-
-
-def tombstoned(result: TombstoneResult) -> str:
-    lines = [f"T{result['turn_index'] + 1} of {result['thread_id']} is redacted; the chain still verifies."]
-    if result["also_redacted"]:
-        lines.append("The synthesis that said the same is redacted with it.")
-    if result["erased"] == "pending":
-        lines.append("A reader keeps old pages alive: the last traces go when the hall is next opened without it.")
-    lines.append("Files exported before still hold the text: export them again, or delete them.")
-    return "\n".join(lines) + "\n"

@@ -32,7 +32,7 @@ def render_adr(record: DecisionRecord, debate: Debate) -> str:
     sections = [
         _front_matter(record),
         f"# {_line(record.title)}",
-        *_marks(record),
+        *(f"**{_line(mark)}**" for mark in marks_of(record)),
         "## Context and Problem Statement",
         quote(record.question),
         *_evidence(record),
@@ -77,13 +77,18 @@ def _front_matter(record: DecisionRecord) -> str:
     return f"---\nstatus: {status}\ndate: {record.decided_at[:10]}\n---"
 
 
-def _marks(record: DecisionRecord) -> Iterator[str]:
+def marks_of(record: DecisionRecord) -> Iterator[str]:
+    """What every output says first, a sentence each."""
     if record.rehearsal:
-        yield f"**{REHEARSAL_MARK}**"
+        yield REHEARSAL_MARK
+    if record.degraded:
+        yield f"DEGRADED: {' '.join(record.degraded)}"
+    if record.closed_early is not None:
+        yield f"CLOSED EARLY: {record.closed_early}"
     if record.status is Status.STALEMATE:
-        yield "**STALEMATE: the objections below were not settled.**"
+        yield "STALEMATE: the objections below were not settled."
     if record.status is Status.FORCE_CLOSED:
-        yield "**CLOSED BY FORCE: there is no decision.**"
+        yield "CLOSED BY FORCE: there is no decision."
 
 
 def _evidence(record: DecisionRecord) -> Iterator[str]:
@@ -144,7 +149,14 @@ def _facts(record: DecisionRecord) -> Iterator[str]:
     if record.starved_roles:
         yield f"Roles that a round did without: {', '.join(record.starved_roles)}"
     for change in record.substitutions:
-        yield f"T{change.turn}: {_line(change.route)} answered instead of {_line(change.asked)}"
+        why = f" ({_line('; '.join(change.why))})" if change.why else ""
+        yield f"T{change.turn}: {_line(change.route)} answered instead of {_line(change.asked)}{why}"
+    for attempts in record.attempts:
+        yield f"T{attempts.turn}: calls that brought no turn: {_line('; '.join(attempts.failed))}"
+    if record.resumed:
+        yield f"Resumed: {record.resumed}"
+    yield from (f"Changed: {_line(change)}" for change in record.changes)
+    yield from (f"Uncertain: {_line(call)}" for call in record.uncertain)
 
 
 def _warnings(record: DecisionRecord) -> Iterator[str]:

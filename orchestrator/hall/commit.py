@@ -7,22 +7,22 @@ from datetime import UTC, datetime
 from typing import cast
 
 from orchestrator.errors import InvalidInput, StaleHead
-from orchestrator.hall import ledger, rules
+from orchestrator.hall import ledger, redaction, rules
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.debate import Debate, Line, State
-from orchestrator.hall.entries import Closed, FloorGiven, Refined, Tombstoned, Turn
+from orchestrator.hall.entries import FloorGiven, Tombstoned, Turn
 from orchestrator.hall.ledger import Sealed, Standing
 from orchestrator.hall.rules import Command
-from orchestrator.hall.store import Erasure, Store
-
-_REPEAT_LENGTH = 40  # characters from which a text inside another is no coincidence
+from orchestrator.hall.store import Erasure, Lease, Store
 
 
 class Committer:
-    """Writes to a store what the rules permit, with the clock and the salts it was given."""
+    """Writes to a store what the rules permit, with the clock and the salts it was given, and under a run's lease."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], salt: Callable[[], str]) -> None:
-        self._store, self._clock, self._salt = store, clock, salt
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime], salt: Callable[[], str], lease: Lease | None = None
+    ) -> None:
+        self._store, self._clock, self._salt, self._lease = store, clock, salt, lease
 
     def salted(self, text: str) -> SaltedText:
         return SaltedText(text, self._salt())
@@ -53,7 +53,7 @@ class Committer:
                 raise StaleHead(before.state.thread_id, expected_head, before.head)
             sealed, after = self._sealed(before.state.thread_id, before, command)
             try:
-                self._store.append(before.head, [sealed], after)
+                self._store.append(before.head, [sealed], after, lease=self._lease)
             except StaleHead:
                 if expected_head is not None:
                     raise
@@ -61,14 +61,14 @@ class Committer:
             return sealed, after
 
     def redact(self, debate: Debate, target: Line, reason: str) -> tuple[list[Sealed], Standing]:
-        """Deletes a turn's text, and every later synthesis that says it again, each with a tombstone of its own.
+        """Deletes an entry's text, and every other that says it again, each with a tombstone of its own.
 
         Raises:
             StaleHead: the debate has moved; nothing was written.
         """
         after = Standing(debate.head, debate.state)
         sealed: list[Sealed] = []
-        for line in (target, *(later for later in debate.of(Refined, Closed) if _repeats(target, later))):
+        for line in (target, *redaction.repeats(debate, target)):
             entry, after = self._sealed(debate.state.thread_id, after, self._tombstone(line, reason))
             sealed.append(entry)
         erasures = [Erasure(cast(Tombstoned, entry.entry.body).target, entry.entry.seq) for entry in sealed]
@@ -92,11 +92,3 @@ class Committer:
 
     def _at(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def _repeats(turn: Line, later: Line) -> bool:
-    """Whether a later text says the turn's text, or a part of it, again, word for word."""
-    if turn.text is None or later.text is None:
-        return False
-    shorter, longer = sorted((turn.text, later.text), key=len)
-    return shorter == longer or (len(shorter) >= _REPEAT_LENGTH and shorter in longer)

@@ -27,7 +27,7 @@ from orchestrator.hall.entries import (
     Turn,
     build,
 )
-from orchestrator.hall.terms import Mode, Role, Status
+from orchestrator.hall.terms import About, Mode, Role, Status
 
 
 class Tally(NamedTuple):
@@ -46,7 +46,12 @@ class Tally(NamedTuple):
         return Tally(*counts)
 
 
+REHEARSAL = "REHEARSAL"  # a debate in which no model speaks
+DEGRADED = "DEGRADED"
+CLOSED_EARLY = "CLOSED_EARLY"
+
 _PLACE = {role: place for place, role in enumerate(Role)}
+_MARKS = {About.MISSING: DEGRADED, About.CLOSED_EARLY: CLOSED_EARLY}
 NOBODY = Tally()
 
 
@@ -54,9 +59,10 @@ NOBODY = Tally()
 class State:
     """What the rules need to know of a debate.
 
-    `round` counts from 1 (0: nobody has spoken); `in_round` are the turns of the newest round; `missed` counts, for
-    each role, the finished rounds in which it did not speak. `synthesis_seq` is the entry of the newest synthesis: the
-    last Door turn or refinement, at the end the closing.
+    `marks` are words that every output shows first: those it was opened with, and DEGRADED or CLOSED_EARLY once a note
+    says so. `round` counts from 1 (0: nobody has spoken); `in_round` are the turns of the newest round; `missed`
+    counts, for each role, the finished rounds in which it did not speak. `synthesis_seq` is the entry of the newest
+    synthesis: the last Door turn or refinement, at the end the closing.
     """
 
     thread_id: str
@@ -172,6 +178,12 @@ def _(body: Turn, state: State, seq: int) -> State:
 
 
 @_moved.register
+def _(body: Note, state: State, seq: int) -> State:
+    mark = next((mark for about, mark in _MARKS.items() if about == body.about), None)
+    return state if mark is None or mark in state.marks else replace(state, marks=(*state.marks, mark))
+
+
+@_moved.register
 def _(body: Refined, state: State, seq: int) -> State:
     return replace(state, synthesis_seq=seq, refinements=body.number)
 
@@ -210,6 +222,12 @@ class Line:
     def turn(self) -> Turn:
         """The body of a turn's line; only lines of turns have it."""
         assert isinstance(self.entry.body, Turn), "this line is no turn"
+        return self.entry.body
+
+    @property
+    def note(self) -> Note:
+        """The body of a note's line; only lines of notes have it."""
+        assert isinstance(self.entry.body, Note), "this line is no note"
         return self.entry.body
 
     @property
@@ -262,6 +280,13 @@ class Debate:
         return self.lines[0]
 
     @property
+    def opened(self) -> Opened:
+        """The body of the opening entry."""
+        body = self.opening.entry.body
+        assert isinstance(body, Opened), "a ledger begins with its opening"
+        return body
+
+    @property
     def closing(self) -> Line | None:
         return self.at(self.state.closing_seq)
 
@@ -281,12 +306,15 @@ class Debate:
     def of(self, *kinds: type[Body]) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if isinstance(line.entry.body, kinds))
 
+    def notes(self, *about: About) -> tuple[Line, ...]:
+        return tuple(line for line in self.of(Note) if line.note.about in about)
+
     def snapshot(self) -> Snapshot:
         return Snapshot(
             head=self.head,
             topic=self.opening.words,
             turns=tuple(_said(line) for line in self.turns),
-            notes=tuple(line.words for line in self.of(Note)),
+            notes=tuple(line.words for line in self.notes(About.REMARK)),
         )
 
 

@@ -35,6 +35,8 @@ class SeatRecord:
     cached: int | None = None
     output: int | None = None
     cost: str | None = None
+    tried: tuple[str, ...] | None = None  # the calls that brought no turn, `route: what went wrong`, in their order
+    summarised: int | None = None  # so many of the oldest turns it read in a summary: its model's window was too small
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +109,14 @@ class Refined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Words that are no turn. `about` says what for (`remark`, `route_override`, …), `to` whom they are meant for."""
+    """Words that are no turn: `about` says what for (terms.About), `to` for whom, `slot` of which seat."""
 
     kind: ClassVar[str] = "note"
     digest: str
     about: str
     by: str
     to: Role | None = None
+    slot: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +181,8 @@ def text_of(entry: Entry) -> str:
     return canonical.encode(header | plain(entry.body))
 
 
-def plain(value: Body | SeatRecord) -> dict[str, Any]:
-    """Returns a body's fields as JSON values, those that are None left out."""
+def plain(value: Any) -> dict[str, Any]:
+    """Returns the fields of a body, or of another frozen value like it, as JSON values; what is None is left out."""
     return {
         field.name: plain(member) if isinstance(member, SeatRecord) else member
         for field in fields(value)

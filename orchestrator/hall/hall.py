@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from orchestrator.errors import AlreadyRedacted, InvalidInput, StaleHead
-from orchestrator.hall import ledger, results, rules
+from orchestrator.errors import InvalidInput, StaleHead
+from orchestrator.hall import ledger, redaction, results, rules
 from orchestrator.hall.commit import Committer
 from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import (
@@ -39,7 +39,7 @@ from orchestrator.hall.ledger import Standing
 from orchestrator.hall.reading import Reader
 from orchestrator.hall.rules import Command
 from orchestrator.hall.runs import RunDesk
-from orchestrator.hall.store import Store, open_store
+from orchestrator.hall.store import Lease, Store, open_store
 from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
 
 OUTPUT_FORMATS = ("json", "octave", "both")
@@ -60,14 +60,20 @@ class Hall(Reader):
         store: where the ledgers are; `Hall.open` finds it.
         clock: says what time it is.
         salt: makes a new salt for each text: 64 random hex digits.
+        lease: what is written is refused (LeaseLost) once it is good no more.
     """
 
     def __init__(
-        self, store: Store, *, clock: Callable[[], datetime] = _now, salt: Callable[[], str] = _new_salt
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], datetime] = _now,
+        salt: Callable[[], str] = _new_salt,
+        lease: Lease | None = None,
     ) -> None:
-        super().__init__(store)
-        self.runs = RunDesk(store, clock)
-        self._committer = Committer(store, clock, salt)
+        super().__init__(store, RunDesk(store, clock))
+        self._clock, self._salt = clock, salt
+        self._committer = Committer(store, clock, salt, lease)
 
     @classmethod
     def open(cls, location: str | Path | None = None) -> Hall:
@@ -77,6 +83,10 @@ class Hall(Reader):
             StoreError: the place cannot be used.
         """
         return cls(open_store(location))
+
+    def under(self, lease: Lease) -> Hall:
+        """Returns this hall for the run that holds a lease; only this one is to be closed."""
+        return Hall(self._store, clock=self._clock, salt=self._salt, lease=lease)
 
     def close(self) -> None:
         self._store.close()
@@ -221,7 +231,7 @@ class Hall(Reader):
     def tombstone_turn(self, thread_id: str, turn_index: int, reason: str) -> results.TombstoneResult:
         """Deletes a turn's text and its salt and leaves the reason; the chain still verifies.
 
-        A synthesis that says the same again is redacted with it. Files that were exported before keep what they have.
+        Whatever says the same again is redacted with it. Files that were exported before keep what they have.
 
         Args:
             turn_index: 0 is the first turn.
@@ -229,25 +239,18 @@ class Hall(Reader):
         Raises:
             InvalidInput, AlreadyRedacted, UnknownThread: nothing was written.
         """
-        require_words(reason, "reason")
-        while True:
-            debate = self.debate(thread_id)
-            target = _turn_at(debate, turn_index)
-            try:
-                sealed, after = self._committer.redact(debate, target, reason)
-            except StaleHead:
-                continue
-            break
-        turn = target.turn
-        return {
-            "thread_id": debate.state.thread_id,
-            "turn_index": turn_index,
-            "reason": reason,
-            "original_content_hash": turn.digest,
-            "also_redacted": [cast(Tombstoned, entry.entry.body).target for entry in sealed[1:]],
-            "erased": "done" if self._store.erase_traces() else "pending",
-            "head": after.head,
-        }
+        return self._redact(thread_id, lambda debate: redaction.turn_at(debate, turn_index), reason)
+
+    def tombstone(self, thread_id: str, seq: int, reason: str) -> results.TombstoneResult:
+        """Deletes the text of any entry as `tombstone_turn` does: a topic, vote, note, reason, synthesis or turn.
+
+        Args:
+            seq: 0 is the opening, whose text is the topic.
+
+        Raises:
+            InvalidInput, AlreadyRedacted, UnknownThread: nothing was written.
+        """
+        return self._redact(thread_id, lambda debate: redaction.text_at(debate, seq), reason)
 
     # --------------------------------------------------------------------------------------------------- for the runner
 
@@ -321,16 +324,22 @@ class Hall(Reader):
         about: str,
         by: str,
         to: str | None = None,
+        slot: str | None = None,
         expected_head: str | None = None,
     ) -> results.EntryResult:
         """Records words that are no turn: a remark, what a run had to change.
+
+        Args:
+            about: what they say, see `terms.About`; only remarks are shown to the voices.
+            to: the role they are meant for.
+            slot: the seat they are about.
 
         Raises:
             HallError: nothing was written.
         """
         reader = word(Role, to, "to") if to is not None else None
         command = Command(
-            lambda state, digest: Note(digest=digest, about=about, by=by, to=reader),
+            lambda state, digest: Note(digest=digest, about=about, by=by, to=reader, slot=slot),
             self._committer.salted(words),
             "note",
         )
@@ -395,6 +404,29 @@ class Hall(Reader):
         sealed, after = self._committer.write(thread_id, command, expected_head)
         return {"thread_id": after.state.thread_id, "seq": sealed.entry.seq, "head": after.head}
 
+    def _redact(self, thread_id: str, find: Callable[[Debate], Line], reason: str) -> results.TombstoneResult:
+        require_words(reason, "reason")
+        while True:
+            debate = self.debate(thread_id)
+            target = find(debate)
+            redaction.require_other_words(reason, target)
+            try:
+                sealed, after = self._committer.redact(debate, target, reason)
+            except StaleHead:
+                continue
+            break
+        tombstones = [cast(Tombstoned, entry.entry.body) for entry in sealed]
+        return {
+            "thread_id": debate.state.thread_id,
+            "seq": target.entry.seq,
+            "turn_index": tombstones[0].turn_index,
+            "reason": reason,
+            "original_content_hash": tombstones[0].original,
+            "also_redacted": [tombstone.target for tombstone in tombstones[1:]],
+            "erased": "done" if self._store.erase_traces() else "pending",
+            "head": after.head,
+        }
+
     def _closed(self, after: Standing, synthesis: str, output_format: str) -> results.CloseResult:
         state = after.state
         result: results.CloseResult = {
@@ -412,16 +444,3 @@ class Hall(Reader):
         if output_format in ("octave", "both"):
             result["octave"] = export_octave(debate)
         return result
-
-
-def _turn_at(debate: Debate, turn_index: int) -> Line:
-    if type(turn_index) is not int or not 0 <= turn_index < len(debate.turns):
-        last = len(debate.turns) - 1
-        raise InvalidInput(
-            f"{debate.state.thread_id} has no turn {turn_index!r}.",
-            f"turn_index counts from 0; its last turn is {last}." if last >= 0 else "It has no turns yet.",
-        )
-    line = debate.turns[turn_index]
-    if line.text is None:
-        raise AlreadyRedacted(f"Turn {turn_index} of {debate.state.thread_id} is redacted already: {line.words}")
-    return line

@@ -6,8 +6,9 @@ import re
 from enum import StrEnum
 from typing import TypeVar
 
-from orchestrator.errors import InvalidInput
+from orchestrator.errors import HoldsSecret, InvalidInput
 from orchestrator.hall import canonical
+from orchestrator.secrets import find_secret
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -26,6 +27,7 @@ def require_words(text: str, what: str) -> None:
 
     Raises:
         InvalidInput: it is no text, blank, too long, not valid Unicode, or holds a NUL.
+        HoldsSecret
     """
     if not isinstance(text, str):
         raise InvalidInput(f"The {what} is text, not {type(text).__name__}.")
@@ -38,6 +40,22 @@ def require_words(text: str, what: str) -> None:
         raise InvalidInput(f"The {what} has {size:,} bytes; at most {MAX_CONTENT:,} fit.", "Shorten it.")
     if "\0" in text:
         raise InvalidInput(f"The {what} holds a NUL character.", "Remove it.")
+    require_no_secret(text, what)
+
+
+def require_no_secret(text: str, what: str) -> None:
+    """Judges a text that would be stored for good, and sent to models; `what` names it in the error.
+
+    Raises:
+        HoldsSecret: it holds a key, token or password, by its looks or because this process's environment has it.
+    """
+    found = find_secret(text)
+    if found is not None:
+        where = f", in line {found.line}" if "\n" in text else ""
+        raise HoldsSecret(
+            f"The {what} holds what looks like {found.kind}{where}; nothing was sent or written.",
+            "Take it out, or write a placeholder such as <token>.",
+        )
 
 
 def require_name(name: str) -> str:

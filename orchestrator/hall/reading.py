@@ -5,24 +5,28 @@ from __future__ import annotations
 from typing import Literal
 
 from orchestrator.errors import HallError, InvalidInput, LedgerBroken
-from orchestrator.hall import ledger, results
+from orchestrator.hall import journal, ledger, results
 from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import Tombstoned
 from orchestrator.hall.export import export_json, export_octave
 from orchestrator.hall.inputs import MAX_LIMIT, word
+from orchestrator.hall.journal import JournalLine
 from orchestrator.hall.ledger import StoredLine
-from orchestrator.hall.store import Store
+from orchestrator.hall.runs import Life, RunDesk
+from orchestrator.hall.store import Listed, Store
 from orchestrator.hall.terms import Status
 
 
 class Reader:
-    """The reading half of a hall.
+    """The reading half of a hall. `runs` is the desk at which runs report.
 
     Args:
         store: where the ledgers are.
+        runs: the desk over that store.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, runs: RunDesk) -> None:
+        self._store, self.runs = store, runs
 
     def get_debate(
         self,
@@ -55,14 +59,14 @@ class Reader:
         wanted = word(Status, status, "status") if status is not None else None
         needle = str(text or "").casefold()
         return [
-            results.listing(listed)
+            results.listing(listed, self._life(listed))
             for listed in self._store.listed()
             if wanted in (None, listed.state.status if listed.state else None)
             and needle in f"{listed.thread_id}\n{listed.topic or ''}".casefold()
         ]
 
     def verify_debate(self, thread_id: str, head: str | None = None) -> results.VerifyResult:
-        """Derives a ledger again from its first entry.
+        """Derives a ledger again from its first entry, and checks the journal of its runs.
 
         Args:
             head: a head that was kept elsewhere; it must stand in the chain.
@@ -72,6 +76,7 @@ class Reader:
             UnknownThread
         """
         debate = self.debate(thread_id)
+        self._journal(debate)
         return {
             "thread_id": debate.state.thread_id,
             "verified": True,
@@ -98,6 +103,22 @@ class Reader:
             LedgerBroken, UnknownThread
         """
         return ledger.verify(self._store.thread(thread_id))
+
+    def journal(self, thread_id: str) -> tuple[JournalLine, ...]:
+        """Returns what the runs of a thread asked and what came of it, checked.
+
+        Raises:
+            LedgerBroken, UnknownThread
+        """
+        return self._journal(self.debate(thread_id))
+
+    def _journal(self, debate: Debate) -> tuple[JournalLine, ...]:
+        thread_id = debate.state.thread_id
+        return journal.read(thread_id, self._store.journal(thread_id), redacted=bool(debate.of(Tombstoned)))
+
+    def _life(self, listed: Listed) -> Life:
+        active = listed.state is None or listed.state.status is Status.ACTIVE
+        return self.runs.life(listed.run, active)
 
     def _windowed(self, thread_id: str, turns: int) -> Debate:
         window = self._store.window(thread_id, turns)

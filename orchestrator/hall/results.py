@@ -117,11 +117,12 @@ class ForceCloseResult(TypedDict):
 
 
 class TombstoneResult(TypedDict):
-    """`erased` is pending while a reader of the store keeps old pages alive; `also_redacted` are entries that said it
-    again (a synthesis, say)."""
+    """`seq` is the entry whose text went; `turn_index` is None where that is no turn. `also_redacted` are the entries
+    that said it again (a synthesis, say). `erased` is pending while a reader of the store keeps old pages alive."""
 
     thread_id: str
-    turn_index: int
+    seq: int
+    turn_index: int | None
     reason: str
     original_content_hash: str
     also_redacted: list[int]
@@ -159,6 +160,7 @@ class Listing(TypedDict):
     updated_at: str
     planned: bool
     marks: list[str]
+    run: str  # none, running, paused, interrupted, done
     head: str
 
 
@@ -256,8 +258,8 @@ def balance(state: State) -> dict[str, int]:
     return {role.value: state.spoken.of(role) for role in Role}
 
 
-def listing(listed: Listed) -> Listing:
-    """A thread in a list; one whose state cannot be read says so, and verify says why."""
+def listing(listed: Listed, run: str) -> Listing:
+    """A thread in a list, with what its run does; one whose state cannot be read says so, and verify says why."""
     state = listed.state
     return {
         "thread_id": listed.thread_id,
@@ -271,5 +273,6 @@ def listing(listed: Listed) -> Listing:
         "updated_at": state.updated_at if state else "",
         "planned": listed.planned,
         "marks": list(state.marks) if state else [],
+        "run": run,
         "head": listed.head,
     }

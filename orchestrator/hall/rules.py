@@ -42,7 +42,7 @@ from orchestrator.hall.entries import (
     Vote,
     typed,
 )
-from orchestrator.hall.inputs import MAX_COUNT, MAX_LIMIT, require_name, require_words
+from orchestrator.hall.inputs import MAX_COUNT, MAX_LIMIT, require_name, require_no_secret, require_words
 from orchestrator.hall.terms import Cognition, Mode, Role, Status
 
 # ---------------------------------------------------------------------------------------------------------- the table
@@ -100,14 +100,17 @@ def _limits_in_range(state: State | None, body: Any) -> None:
 
 
 def _names_are_plain(state: State | None, body: Any) -> None:
+    for name in _names(body):
+        require_name(name)
+
+
+def _names(body: Any) -> list[str]:
     seat: SeatRecord | None = getattr(body, "seat", None)
-    names = [getattr(body, name, None) for name in ("agent_role", "model", "by", "about")]
+    names = [getattr(body, name, None) for name in ("agent_role", "model", "by", "about", "slot")]
     names += [*getattr(body, "rests_on", ()), *getattr(body, "marks", ())]
     if seat is not None:
-        names += [seat.slot, seat.agent, seat.lens, seat.asked, seat.answered, seat.route]
-    for name in names:
-        if name is not None:
-            require_name(name)
+        names += [seat.slot, seat.agent, seat.lens, seat.asked, seat.answered, seat.route, *(seat.tried or ())]
+    return [name for name in names if name is not None]
 
 
 def _marks_are_words(state: State | None, body: Opened) -> None:
@@ -186,7 +189,7 @@ def _is_numbered_next(state: State, body: Turn) -> None:
 def _counts_are_counts(state: State, body: Any) -> None:
     seat = body.seat
     counts = [getattr(body, name, None) for name in ("token_input", "token_output", "token_total")]
-    counts += [seat.input, seat.cached, seat.output] if seat else []
+    counts += [seat.input, seat.cached, seat.output, seat.summarised] if seat else []
     if any(count is not None and not 0 <= count <= MAX_COUNT for count in counts):
         raise InvalidInput(f"A number of tokens is 0 to {MAX_COUNT:,}.")
     if seat and seat.cost is not None and not re.fullmatch(r"[0-9]+(\.[0-9]+)?", seat.cost):
@@ -324,6 +327,8 @@ def decide(state: State | None, command: Command) -> Body:
         require_words(words.text, command.what)
     body = typed(command.make(state, words.digest if words else ""))
     check(state, body)
+    # Not in `check`: a ledger verifies on every machine, and each has other keys.
+    require_no_secret(" ".join(_names(body)), "name of an agent, model or author")
     if isinstance(body, Turn) and state is not None and state.strict_cognition and words is not None:
         _require_cognition(body.role, words.text)
     return body

@@ -6,12 +6,29 @@ None of it stands in the ledger: a debate's record is its entries, whoever wrote
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+import socket
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
-from orchestrator.errors import NotActive
-from orchestrator.hall.store import Attention, Store
+from orchestrator.errors import NotActive, RunHeld
+from orchestrator.hall import journal
+from orchestrator.hall.journal import JournalLine
+from orchestrator.hall.store import Attention, Holder, Lease, RunRow, Store
+
+Life = Literal["none", "running", "paused", "interrupted", "done"]
+
+SILENCE_S = 15.0  # a run that is not heard of for this long is taken for dead
+
+
+def this_process() -> Holder:
+    """Who this process is to others. Where processes are numbered apart (in a container), that tells the place too."""
+    numbered = ""
+    with suppress(OSError):
+        numbered = f" {os.readlink('/proc/self/ns/pid')}"
+    return Holder(f"{socket.gethostname() or 'localhost'}{numbered}", os.getpid())
 
 
 class RunDesk:
@@ -20,18 +37,47 @@ class RunDesk:
     Args:
         store: where debates are kept.
         clock: says what time it is.
+        holder: who begins runs here.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], datetime], holder: Holder | None = None) -> None:
         self._store, self._clock = store, clock
+        self._holder = holder or this_process()
 
-    def begin(self, thread_id: str, holder: str) -> None:
-        """Notes who runs a thread: a process and its host, in words."""
-        self._store.begin_run(thread_id, holder, self._now())
+    def begin(self, thread_id: str, succeeds: Lease | None = None) -> Lease:
+        """Takes up the run of a thread; one that died or was paused is taken over.
 
-    def attend(self, thread_id: str) -> Attention:
-        """Says that the run is alive; returns whether its debate is open, and why it should stop, if it should."""
-        return self._store.attend(thread_id, self._now())
+        Args:
+            succeeds: the lease of whoever hands over to this process; what was asked of that run is asked of this one.
+
+        Raises:
+            RunHeld: another process runs it; says which.
+            UnknownThread
+        """
+        while True:
+            row = self._store.run_row(thread_id)
+            epoch = row.epoch if row else 0
+            succeeded = succeeds is not None and succeeds.epoch == epoch
+            if row is not None and not succeeded and self.is_alive(row):
+                raise RunHeld(
+                    f"{row.holder} runs {thread_id}; it was heard of {self._silence_s(row):.0f} s ago.",
+                    f"Wait for it, or stop it; once it is not heard of for {SILENCE_S:.0f} s it can be taken over.",
+                )
+            lease = self._store.begin_run(thread_id, self._holder, self._now(), epoch, succeeded)
+            if lease is not None:
+                return lease
+
+    def attend(self, lease: Lease) -> Attention:
+        """Says that the run is alive; returns whether its debate is open, and why it should stop, if it should.
+
+        Raises:
+            LeaseLost: another process has taken it over.
+        """
+        return self._store.attend(lease, self._now())
+
+    def release(self, lease: Lease) -> None:
+        """Says that the run has ended by itself."""
+        self._store.release_run(lease, self._now())
 
     def stop(self, thread_id: str, why: str) -> None:
         """Asks the run of a thread to stop, wherever it is; its committed turns stand.
@@ -40,22 +86,71 @@ class RunDesk:
             UnknownThread
             NotActive: nobody ever ran it.
         """
-        if self._store.run_row(thread_id).holder is None:
+        if self._store.run_row(thread_id) is None:
             raise NotActive(f"Nobody runs {thread_id}.", "There is nothing to stop; force_close_debate closes it.")
         self._store.request_stop(thread_id, why)
 
-    def report(self, thread_id: str, reports: Sequence[Mapping[str, Any]]) -> None:
+    def report(self, lease: Lease, reports: Sequence[Mapping[str, Any]]) -> None:
         """Keeps what a run tells."""
-        self._store.report(thread_id, [json.dumps(report, ensure_ascii=False) for report in reports])
+        self._store.report(lease, [json.dumps(report, ensure_ascii=False) for report in reports])
 
     def reports(self, thread_id: str, after: int = -1) -> list[dict[str, Any]]:
         """Returns what the runs of a thread told, each report with its `number`, those above `after`."""
         return [{**json.loads(report), "number": number} for number, report in self._store.reports(thread_id, after)]
 
-    def silence_s(self, thread_id: str) -> float | None:
-        """Returns for how many seconds the run of a thread has not been heard of; None when there was none."""
-        beat_at = self._store.run_row(thread_id).beat_at
-        return None if beat_at is None else (self._clock() - datetime.fromisoformat(beat_at)).total_seconds()
+    def keep(self, lease: Lease, lines: Iterable[JournalLine]) -> None:
+        """Adds lines to a thread's journal, numbered on from those that are there.
+
+        Raises:
+            LeaseLost: nothing was written.
+        """
+        self._store.keep(lease, [journal.seal(lease.thread_id, line) for line in lines])
+
+    def row(self, thread_id: str) -> RunRow | None:
+        """Returns a thread's newest run; None when there was none."""
+        return self._store.run_row(thread_id)
+
+    def is_alive(self, row: RunRow) -> bool:
+        """Whether a run goes on: it was heard of lately, and its process, where it can be seen from here, is there."""
+        if row.released or self._silence_s(row) >= SILENCE_S:
+            return False
+        return row.holder.place != self._holder.place or _is_there(row.holder.pid)
+
+    def life(self, row: RunRow | None, active: bool) -> Life:
+        """Says in a word what a run is doing.
+
+        Args:
+            active: its debate is open.
+        """
+        if row is None:
+            return "none"
+        if self.is_alive(row):
+            return "running"
+        if not active:
+            return "done"
+        return "paused" if row.released else "interrupted"
+
+    def seconds(self, thread_id: str) -> float:
+        """Returns for how long a thread's runs went on, all together."""
+        spans = self._store.run_spans(thread_id)
+        return sum((_time(last) - _time(first)).total_seconds() for first, last in spans)
+
+    def _silence_s(self, row: RunRow) -> float:
+        return (self._clock() - _time(row.beat_at)).total_seconds()
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _time(at: str) -> datetime:
+    return datetime.fromisoformat(at)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's, but there
+    return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,16 +25,16 @@ class SQLiteFile:
 
     Args:
         path: in an existing folder that is safe (`folder.prepare`).
-        schema: the statements that make a new file, each ended by `;` and a line end.
-        version: the format these statements make; kept as `user_version`.
+        formats: for each version of the format, from 1, the statements that make it from the one before, each ended by
+            `;` and a line end. The version is kept as `user_version`; an older file is brought up to the newest.
 
     Raises:
         StoreUnavailable: the file cannot be opened or made.
         StoreTooNew: a newer version of this program wrote it.
     """
 
-    def __init__(self, path: Path, schema: str, version: int) -> None:
-        self._path, self._schema, self._version = path, schema, version
+    def __init__(self, path: Path, formats: Sequence[str]) -> None:
+        self._path, self._formats = path, formats
         self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
         with self._explained(), _alone_in(path.parent):
             self._prepare()
@@ -53,18 +53,26 @@ class SQLiteFile:
             self._path.chmod(0o600)
         with self._connection() as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            if version > self._version:
+            if version > len(self._formats):
                 raise StoreTooNew(
-                    f"{self._path} was written by a newer version (format {version}; this one knows {self._version}).",
+                    f"{self._path} was written by a newer version (format {version}; this one knows "
+                    f"{len(self._formats)}).",
                     "Upgrade with `pip install -U run-debate`.",
                 )
             if version == 0:
                 db.execute("PRAGMA journal_mode = WAL")
-                db.execute("BEGIN IMMEDIATE")
-                for statement in self._schema.split(";\n"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {self._version}")
-                db.execute("COMMIT")
+            if version < len(self._formats):
+                self._upgrade(db)
+
+    def _upgrade(self, db: sqlite3.Connection) -> None:
+        """Makes the newest format, whole or not at all; another process may have done it by now."""
+        db.execute("BEGIN IMMEDIATE")
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        for statements in self._formats[version:]:
+            for statement in statements.split(";\n"):
+                db.execute(statement)
+        db.execute(f"PRAGMA user_version = {len(self._formats)}")
+        db.execute("COMMIT")
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)

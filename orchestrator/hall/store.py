@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from orchestrator.errors import StoreUnavailable
 from orchestrator.hall import folder
 from orchestrator.hall.debate import State
+from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 
 
@@ -24,6 +25,32 @@ class Erasure(NamedTuple):
     by: int
 
 
+class Holder(NamedTuple):
+    """A process that runs a thread: its number, and the place in which that number is one process and no other."""
+
+    place: str  # host, and behind a blank what tells its processes apart
+    pid: int
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.place.split()[0]}"
+
+
+class RunRow(NamedTuple):
+    """The newest run of a thread. Epochs count its runs from 1: each that takes over has a higher one."""
+
+    epoch: int
+    holder: Holder
+    beat_at: str  # when it was last heard of, ISO 8601, UTC
+    released: bool  # it has ended by itself
+
+
+class Lease(NamedTuple):
+    """The right to write as the run of a thread; it is good as long as no higher epoch has begun."""
+
+    thread_id: str
+    epoch: int
+
+
 class Listed(NamedTuple):
     """A thread as a list shows it."""
 
@@ -32,6 +59,7 @@ class Listed(NamedTuple):
     state: State | None  # None when it cannot be read: one damaged thread hides no other
     topic: str | None  # None when it was redacted
     planned: bool  # a runner opened it
+    run: RunRow | None = None
 
 
 class Window(NamedTuple):
@@ -46,13 +74,6 @@ class Attention(NamedTuple):
 
     active: bool  # the debate is still open
     request: str | None  # why it should stop, when somebody asked for that
-
-
-class RunRow(NamedTuple):
-    """Who runs a thread and when they were last heard of (ISO 8601, UTC); None when no run was ever begun."""
-
-    holder: str | None
-    beat_at: str | None
 
 
 class Store(Protocol):
@@ -70,12 +91,21 @@ class Store(Protocol):
         """
 
     def append(
-        self, expected_head: str, entries: Sequence[Sealed], after: Standing, erase: Sequence[Erasure] = ()
+        self,
+        expected_head: str,
+        entries: Sequence[Sealed],
+        after: Standing,
+        erase: Sequence[Erasure] = (),
+        lease: Lease | None = None,
     ) -> None:
         """Appends entries behind `expected_head` and deletes the texts that they redact.
 
+        A redaction takes the thread's journal with it, and what its runs said in free words: any of them may hold the
+        text.
+
         Raises:
             StaleHead: the head is another one by now; nothing was written.
+            LeaseLost: a lease was given and is good no more; nothing was written.
         """
 
     def standing(self, thread_id: str) -> Standing: ...
@@ -89,21 +119,52 @@ class Store(Protocol):
     def listed(self) -> Sequence[Listed]:
         """Returns every thread, the one that moved last first."""
 
-    def begin_run(self, thread_id: str, holder: str, at: str) -> None:
-        """Notes who runs a thread; a request to the run before is forgotten."""
+    def begin_run(self, thread_id: str, holder: Holder, at: str, after: int, succeeds: bool = False) -> Lease | None:
+        """Notes who runs a thread from now on.
 
-    def attend(self, thread_id: str, at: str) -> Attention:
-        """Notes that the run is alive, and says what it should know."""
+        Args:
+            after: the epoch of the run before, 0 for the first.
+            succeeds: that run hands over to this one; what was asked of it is asked of this one.
+
+        Returns:
+            None when the newest run is another than `after`; nothing was written.
+        """
+
+    def attend(self, lease: Lease, at: str) -> Attention:
+        """Notes that the run is alive, and says what it should know.
+
+        Raises:
+            LeaseLost
+        """
+
+    def release_run(self, lease: Lease, at: str) -> None:
+        """Notes that a run has ended by itself; that of a lease which is good no more changes nothing."""
 
     def request_stop(self, thread_id: str, why: str) -> None: ...
 
-    def report(self, thread_id: str, reports: Sequence[str]) -> None:
-        """Keeps what a run tells, one JSON object each, behind what it told before."""
+    def report(self, lease: Lease, reports: Sequence[str]) -> None:
+        """Keeps what a run tells, one JSON object each, behind what it told before.
+
+        Raises:
+            LeaseLost
+        """
 
     def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, str]]:
         """Returns the reports numbered above `after` (the first is 0), with their numbers."""
 
-    def run_row(self, thread_id: str) -> RunRow: ...
+    def run_row(self, thread_id: str) -> RunRow | None: ...
+
+    def run_spans(self, thread_id: str) -> Sequence[tuple[str, str]]:
+        """Returns of each run when it began and when it was last heard of."""
+
+    def keep(self, lease: Lease, records: Sequence[StoredRecord]) -> None:
+        """Adds records to a thread's journal.
+
+        Raises:
+            LeaseLost: nothing was written.
+        """
+
+    def journal(self, thread_id: str) -> Sequence[StoredRecord]: ...
 
     def erase_traces(self) -> bool:
         """Removes what deleted texts left behind in the store's own files.

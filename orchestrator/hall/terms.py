@@ -40,6 +40,17 @@ class Choice(StrEnum):
     OBJECT = "object"
 
 
+class About(StrEnum):
+    """What a note says. Only a remark is words to the table; the rest is what a run had to do, for the record."""
+
+    REMARK = "remark"
+    RESUMED = "resumed"  # a later process took the run up
+    UNCERTAIN = "uncertain"  # a call whose answer never came, and which was made again
+    CHANGED = "changed"  # routes or limits are others than the pinned ones
+    MISSING = "missing"  # a seat that could not be heard; the round went on without it
+    CLOSED_EARLY = "closed_early"  # a limit was met, and Door closed with what was there
+
+
 _COGNITION = {
     Role.WIND: Cognition.PATHOS,
     Role.WALL: Cognition.ETHOS,

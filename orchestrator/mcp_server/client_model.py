@@ -13,13 +13,14 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError, NoBackChannelError
 from mcp_types import SamplingMessage, TextContent
 
-from orchestrator.errors import BadRequest, EmptyReply, ModelError, TimedOut, UsageError
+from orchestrator.errors import BadRequest, CutOff, EmptyReply, ModelError, TimedOut, UsageError
 from orchestrator.models.base import Reply, Request
 from orchestrator.models.switchboard import CLIENT
 from orchestrator.usage import Usage
 
 _NO_WAY_BACK = "2026-07-28"  # from this version on a server cannot ask its client in the middle of a call
 _UNCOUNTED = Usage(input=0, cached=0, output=0, cost_usd=None)  # a client does not say what its model took
+_REJECTED = -1  # its user said no, before its model was asked
 _CURE = "Name a model, or take the turns by hand with add_turn."
 
 
@@ -56,8 +57,10 @@ class ClientModel:
         except MCPError as error:
             raise _failure(error) from error
         text = answer.content.text if isinstance(answer.content, TextContent) else ""
+        if answer.stop_reason == "maxTokens":
+            raise CutOff("the client's model stopped at its limit", model=CLIENT, usage=_UNCOUNTED, text=text.strip())
         if not text.strip():
-            raise EmptyReply("the client's model gave no text", model=CLIENT)
+            raise EmptyReply("the client's model gave no text", model=CLIENT, usage=_UNCOUNTED)
         return Reply(text=text, model=answer.model if answer.model.isprintable() else CLIENT, usage=_UNCOUNTED)
 
     async def _sample(self, request: Request) -> Any:
@@ -81,4 +84,5 @@ class ClientModel:
 def _failure(error: MCPError) -> ModelError:
     if isinstance(error, NoBackChannelError):
         return BadRequest("the client cannot be asked over this connection", _CURE, model=CLIENT)
-    return BadRequest(f"the client refused: {' '.join(str(error).split())[:200]}", model=CLIENT)
+    told = f"the client refused: {' '.join(str(error).split())[:200]}"
+    return BadRequest(told, model=CLIENT, maybe_billed=error.code != _REJECTED)

@@ -6,16 +6,17 @@ So a client or a server that goes away stops nothing, and any server on the same
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import anyio
 import anyio.to_thread
@@ -24,10 +25,11 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from orchestrator.errors import ConfigurationError, LimitReached, RunPaused, ThreadExists, UsageError
+from orchestrator.errors import ConfigurationError, LimitReached, NotActive, RunPaused, ThreadExists, UsageError
+from orchestrator.hall.debate import REHEARSAL
 from orchestrator.hall.folder import state_folder
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.inputs import MAX_CONTENT, require_thread_id, require_words
+from orchestrator.hall.inputs import MAX_CONTENT, MAX_COUNT, require_thread_id, require_words
 from orchestrator.hall.terms import Role, Status
 from orchestrator.mcp_server import parameters as p
 from orchestrator.mcp_server.client_model import ClientModel
@@ -36,8 +38,11 @@ from orchestrator.models.switchboard import CLIENT
 from orchestrator.run_state import RunState, run_state
 
 if TYPE_CHECKING:
-    from orchestrator.plan import Plan
+    from orchestrator.hall.store import Lease
+    from orchestrator.plan import Changes, Plan
+    from orchestrator.recipe import Limits
     from orchestrator.runner import Run
+    from orchestrator.wanted import Wanted
 
 MOST_RUNS = 8  # at once, of one server
 LOOK_S = 0.25  # how often a waiting call looks for news
@@ -55,6 +60,15 @@ NewThreadId = Annotated[str | None, Field(description="The date and the topic's 
 Wait = Annotated[bool, Field(description="Answer when the debate has ended, with progress; false answers at once.")]
 WaitSeconds = Annotated[float, Field(description="Wait for news at most this long; 0 answers at once.", ge=0, le=50)]
 WhyStop = Annotated[str, Field(description="Why; the run tells it.", min_length=1, max_length=MAX_CONTENT)]
+CostLimit = Annotated[
+    float | None, Field(description="Spend no more US dollars than this, over all resumes.", gt=0, le=1_000_000)
+]
+TokenLimit = Annotated[int | None, Field(description="Take no more tokens, in and out together.", ge=1, le=MAX_COUNT)]
+TimeLimit = Annotated[float | None, Field(description="Have ended after so many seconds.", gt=0, le=10_000_000)]
+OnFailure = Annotated[
+    Literal["pause", "degrade"] | None,
+    Field(description="When a seat fails for good: pause (the default), or go on without it, which is said first."),
+]
 After = Annotated[int | None, Field(description="The `news` you know; the call waits for what came after it.", ge=-1)]
 
 
@@ -100,6 +114,10 @@ class RunTools:
         rehearse: Rehearse = False,
         context: ContextFiles = None,
         thread_id: NewThreadId = None,
+        cost_limit: CostLimit = None,
+        token_limit: TokenLimit = None,
+        time_limit: TimeLimit = None,
+        on_failure: OnFailure = None,
         wait: Wait = False,
     ) -> RunResult:
         """Hold a whole debate between models and decide: no turns to take by hand.
@@ -108,19 +126,48 @@ class RunTools:
         was said. With wait=true it answers at the end and reports progress; a client that gives up earlier loses
         nothing. A debate of frontier models takes minutes and costs money: not for questions of fact or plain tasks.
         """
-        voices: dict[Role, Sequence[str]] = {Role.WIND: wind or (), Role.WALL: wall or (), Role.DOOR: door or ()}
-        plan = await anyio.to_thread.run_sync(
-            self._plan, topic, recipe, tier, models, voices, rehearse, tuple(context or ())
-        )
+        from orchestrator.wanted import Wanted  # here, as below: what holds debates is slow to load
+
+        limits = _limits(cost_limit, token_limit, time_limit)
+        voices = _voices(wind, wall, door)
+        files = tuple(context or ())
+        wanted = Wanted(recipe, tier, models, voices, rehearse, files, limits, on_failure=on_failure)
+        plan = await anyio.to_thread.run_sync(self._plan, topic, wanted)
         client = _client_of(plan, ctx, wait)
         if client is not None:
-            opened = await anyio.to_thread.run_sync(self._open, plan, topic, thread_id)
-            await self._hold_here(plan, opened, client, ctx)
+            lease = await anyio.to_thread.run_sync(self._open, plan, topic, thread_id)
+            await self._hold_here(plan, lease, client, ctx)
         else:
-            opened = await anyio.to_thread.run_sync(self._start, plan, topic, thread_id)
+            lease = await anyio.to_thread.run_sync(self._start, plan, topic, thread_id)
             if wait:
-                await self._to_the_end(opened, ctx)
-        return await anyio.to_thread.run_sync(self._result, opened)
+                await self._to_the_end(lease.thread_id, ctx)
+        return await anyio.to_thread.run_sync(self._result, lease.thread_id)
+
+    async def resume_debate(
+        self,
+        thread_id: p.ThreadId,
+        ctx: Context,
+        wind: Voices = None,
+        wall: Voices = None,
+        door: Voices = None,
+        models: ModelsName = "models",
+        cost_limit: CostLimit = None,
+        token_limit: TokenLimit = None,
+        time_limit: TimeLimit = None,
+        on_failure: OnFailure = None,
+        wait: Wait = False,
+    ) -> RunResult:
+        """Go on with a debate whose run stopped: paused, interrupted, killed, or at a limit.
+
+        It keeps the plan of its start. No turn is taken again and no draft that was paid for is bought again; calls
+        whose outcome nobody knows are noted as uncertain. Models and limits may be others from here on, which is noted.
+        """
+        limits = _limits(cost_limit, token_limit, time_limit)
+        resume = partial(self._resume, thread_id, _voices(wind, wall, door), models, limits, on_failure)
+        lease = await anyio.to_thread.run_sync(resume)
+        if wait:
+            await self._to_the_end(lease.thread_id, ctx)
+        return await anyio.to_thread.run_sync(self._result, lease.thread_id)
 
     async def debate_status(
         self, thread_id: p.ThreadId, wait_seconds: WaitSeconds = 0, after: After = None
@@ -147,28 +194,58 @@ class RunTools:
         self.hall.runs.stop(thread_id, reason)
         return self._result(thread_id)
 
-    def _plan(
-        self,
-        topic: str,
-        recipe: str,
-        tier: str | None,
-        models: str,
-        voices: dict[Role, Sequence[str]],
-        rehearse: bool,
-        context: Sequence[str],
-    ) -> Plan:
-        from orchestrator.shelves import is_path  # here, as below: what holds debates is slow to load
-        from orchestrator.wanted import Wanted, prepare
+    def _plan(self, topic: str, wanted: Wanted) -> Plan:
+        from orchestrator.wanted import prepare
 
         require_words(topic, "topic")
-        for name in (recipe, models):
-            if is_path(name, (".yaml", ".yml")):
-                raise ConfigurationError(f"{name!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
+        for name in (wanted.recipe, wanted.models):
+            _require_name(name)
         base = self.roots[0] if self.roots else Path.cwd()
-        return prepare(Wanted(recipe, tier, models, voices, rehearse, context), os.environ, base, tuple(self.roots))
+        return prepare(wanted, os.environ, base, tuple(self.roots))
 
-    def _open(self, plan: Plan, topic: str, thread_id: str | None) -> str:
-        """Opens the debate under the id that was asked for, else under the first free one; returns it."""
+    def _resume(
+        self,
+        thread_id: str,
+        voices: Mapping[Role, Sequence[str]],
+        models: str,
+        limits: Limits,
+        on_failure: Literal["pause", "degrade"] | None,
+    ) -> Lease:
+        """Starts a process that goes on with a run."""
+        from orchestrator.budget import require_prices
+        from orchestrator.models.switchboard import Switchboard
+        from orchestrator.resuming import changes_wanted, resumable
+
+        _require_name(models)
+        found = resumable(self.hall, thread_id)
+        state = found.debate.state
+        if state.status is not Status.ACTIVE:
+            raise NotActive(
+                f"{state.thread_id} is {state.status}: there is nothing to go on with.", "Read it: get_debate."
+            )
+        changes = changes_wanted(found.plan, voices, models, os.environ, limits, None, on_failure)
+        plan = found.plan.with_changes(changes)
+        Switchboard().require(plan.routes)
+        require_prices(((route, plan.endpoint(route)) for route in sorted(plan.routes)), plan.limits)
+        with self.starting:
+            self._require_room()
+            lease = self.hall.runs.begin(state.thread_id)
+            self._go_on(lease, found.folder or self.out / state.thread_id, changes)
+        return lease
+
+    def _go_on(self, lease: Lease, folder: Path, changes: Changes | None = None) -> None:
+        """Hands a run to a process of its own."""
+        from orchestrator import background
+        from orchestrator.taking_up import NO_CHANGES
+
+        try:
+            self.children[lease.thread_id] = background.start(lease, folder, changes or NO_CHANGES)
+        except BaseException:
+            self.hall.runs.release(lease)
+            raise
+
+    def _open(self, plan: Plan, topic: str, thread_id: str | None) -> Lease:
+        """Opens the debate under the id that was asked for, else under the first free one, and takes its run up."""
         from orchestrator.files import prepare_folder
         from orchestrator.runner import open_debate
         from orchestrator.thread_id import thread_id_for
@@ -187,32 +264,31 @@ class RunTools:
                 if thread_id is not None:
                     raise
                 continue
-            self.hall.runs.begin(candidate, f"a process of server {os.getpid()} on {socket.gethostname()}")
-            return candidate
+            return self.hall.runs.begin(candidate)
         raise AssertionError("there is always another id")
 
-    def _start(self, plan: Plan, topic: str, thread_id: str | None) -> str:
-        """Opens the debate and starts its process; returns its id."""
-        from orchestrator import background
-
+    def _start(self, plan: Plan, topic: str, thread_id: str | None) -> Lease:
+        """Opens the debate and starts its process."""
         with self.starting:  # calls at once must not find the same room
             self._require_room()
-            opened = self._open(plan, topic, thread_id)
-            self.children[opened] = background.start(opened, self.out / opened)
-        return opened
+            lease = self._open(plan, topic, thread_id)
+            self._go_on(lease, self.out / lease.thread_id)
+        return lease
 
-    async def _hold_here(self, plan: Plan, thread_id: str, client: ClientModel, ctx: Context) -> None:
+    async def _hold_here(self, plan: Plan, lease: Lease, client: ClientModel, ctx: Context) -> None:
         """Holds a debate for which the client's model speaks: only as long as the client waits can it be asked."""
         from orchestrator import background
-        from orchestrator.drafting import Paid
+        from orchestrator.drafts import Paid
+        from orchestrator.taking_up import TakeUp
 
-        paid, folder = Paid(), self.out / thread_id
+        paid, folder = Paid(), self.out / lease.thread_id
+        how = TakeUp(lease, str(folder))
         ended: Run | None = None
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._to_the_end, thread_id, ctx)
+                group.start_soon(self._to_the_end, lease.thread_id, ctx)
                 with suppress(RunPaused):  # the reason is told to the store, and so to the answer
-                    ended = await background.hold(self.hall, plan, thread_id, paid, begun=True, client=client)
+                    ended = await background.hold(self.hall, plan, lease.thread_id, paid, how=how, client=client)
                 group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):  # a client that went away has paid all the same
@@ -249,9 +325,11 @@ class RunTools:
 
     def _result(self, thread_id: str) -> RunResult:
         # In this order: a run that is done has closed its debate.
-        run = run_state(self.hall.runs.reports(thread_id), self.hall.runs.silence_s(thread_id))
+        row, reports = self.hall.runs.row(thread_id), self.hall.runs.reports(thread_id)
         debate = self.hall.get_debate(thread_id, include_transcript=False)
-        decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and not debate["marks"]
+        life = self.hall.runs.life(row, active=debate["status"] == Status.ACTIVE)
+        run = run_state(reports, life, self.hall.runs.seconds(thread_id))
+        decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and REHEARSAL not in debate["marks"]
         if run["message"] is not None:
             run["message"] = harmless(run["message"])
         return {
@@ -265,6 +343,25 @@ class RunTools:
             "run": run,
             "decision": debate["synthesis"] if decided else None,
         }
+
+
+def _voices(
+    wind: Sequence[str] | None, wall: Sequence[str] | None, door: Sequence[str] | None
+) -> dict[Role, Sequence[str]]:
+    return {Role.WIND: wind or (), Role.WALL: wall or (), Role.DOOR: door or ()}
+
+
+def _limits(cost_usd: float | None, tokens: int | None, seconds: float | None) -> Limits:
+    from orchestrator.recipe import Limits  # here: what holds debates is slow to load
+
+    return Limits(cost_usd=None if cost_usd is None else Decimal(str(cost_usd)), tokens=tokens, seconds=seconds)
+
+
+def _require_name(name: str) -> None:
+    from orchestrator.shelves import is_path
+
+    if is_path(name, (".yaml", ".yml")):
+        raise ConfigurationError(f"{name!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
 
 
 def _client_of(plan: Plan, ctx: Context, wait: bool) -> ClientModel | None:
@@ -296,6 +393,7 @@ def run_tools(hall: Hall, roots: Sequence[Path], out: Path | None) -> list[Tool]
     stops = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
     return [
         CodedTool.of(tools.run_debate, "Hold a whole debate", starts, places),
+        CodedTool.of(tools.resume_debate, "Go on with a debate that stopped", starts, places),
         CodedTool.of(tools.debate_status, "See how a run goes", reads),
         CodedTool.of(tools.cancel_run, "Stop a run", stops),
     ]

@@ -16,7 +16,7 @@ from orchestrator.usage import Usage
 
 __all__ = ["Endpoint", "Message", "Model", "Reply", "Request", "Said", "Source", "Step", "Task", "Usage"]
 
-Step = Literal["turn", "checklist", "apply"]
+Step = Literal["turn", "checklist", "apply", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,6 @@ class Model(Protocol):
         """Makes one attempt.
 
         Raises:
-            ModelError: the attempt failed; its class says how, `retryable` whether a repeat may help.
+            ModelError: the attempt failed; its class says how, `faults` what happens then.
         """
         ...

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from orchestrator.errors import (
@@ -80,12 +82,27 @@ _STATUS: dict[int, type[ModelError]] = {
     403: AuthenticationFailed,
     404: NoSuchModel,
     408: TimedOut,
+    410: NoSuchModel,
     413: ContextTooLong,
     429: RateLimited,
     503: Overloaded,
     504: TimedOut,
     529: Overloaded,
 }
+
+# A model that is gone, in prose. The order counts: "`temperature` is deprecated for this model" says something else.
+_GONE = (
+    r"\bmodel(?: version)?(?: \S{1,200})?(?: associated with the deployment)? (?:does not exist|"
+    r"(?:has|is|was) (?:been |now )?(?:decommissioned|deprecated|retired|discontinued|removed|sunset|shut ?down)|"
+    r"is no longer (?:available|supported)|has reached (?:the|its) end of (?:its )?life)"
+)
+
+# The request never left: no connection to carry it.
+_UNSENT = (
+    *("ClientConnectorError", "ConnectionTimeoutError"),  # aiohttp
+    *("ConnectError", "ConnectTimeout", "PoolTimeout"),  # httpx
+    *("ConnectionRefusedError", "gaierror"),
+)
 
 # Kinds under which litellm files what it did not recognise; only these are refined.
 _VAGUE = (BadRequest, ServerFailed, RateLimited, NoSuchModel)
@@ -96,6 +113,11 @@ _WORDS: tuple[tuple[re.Pattern[str], type[ModelError]], ...] = tuple(
         (r"insufficient_quota|credit balance is too low|insufficient credits", AuthenticationFailed),
         (r"missing credentials|missing \w+ api.key|api_key client option must be set", AuthenticationFailed),
         (r"LLM Provider NOT provided", NoSuchModel),
+        (_GONE, NoSuchModel),
+        (r"\bmodel[ _]not[ _](?:found|available|supported|exist)|\bmodel_?(?:decommissioned|deprecated)", NoSuchModel),
+        (r"\b(?:invalid|unknown)_model\b|not a valid model ID|model identifier is invalid", NoSuchModel),
+        (r"non-serverless model|DeploymentNotFound|marked by provider as Legacy", NoSuchModel),
+        (r"request too large", ContextTooLong),
         (r"content_policy|content_filter|content management policy|usage polic", ContentRefused),
         (r"safety system|violat\w+ our|prohibited_content|input was flagged|flagged for", ContentRefused),
         (r"invalid response from LLM endpoint", GarbledReply),
@@ -119,16 +141,18 @@ _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?: Err
 _NOISE = re.compile(
     r" ssl:(?:<[^>]*>|default)|\.? Handle with `litellm\.\w+`\.|\s*Traceback \(most recent.*", re.DOTALL
 )
+_NUMBER = re.compile(r"-?\d{1,9}(?:\.\d+)?")
 _RETRY_DELAY = re.compile(r'"retryDelay":\s*"([\d.]+)s"')  # Google's google.rpc.RetryInfo
 
 
-def model_error(error: Exception, *, model: str, secrets: Iterable[str] = ()) -> ModelError:
+def model_error(error: Exception, *, model: str, secrets: Iterable[str] = (), clock: Callable[[], float]) -> ModelError:
     """The `ModelError` that says what `error` means; raise it `from error`.
 
     Args:
         error: whatever the call to the provider raised.
         model: the route that was asked.
         secrets: texts that must not appear in the message, such as the key that was used.
+        clock: seconds since 1970, for a provider that says at what time to come back.
     """
     chain = tuple(_chain(error))
     response = next((e.response for e in reversed(chain) if type(e).__name__ == "HTTPStatusError"), None)  # type: ignore[attr-defined]
@@ -140,7 +164,8 @@ def model_error(error: Exception, *, model: str, secrets: Iterable[str] = ()) ->
         _told(kind, chain, body),
         model=model,
         status=status,
-        retry_after=_retry_after(response, body),
+        retry_after=_retry_after(response, body, clock),
+        maybe_billed=False if any(map(_unsent, chain)) else None,
         secrets=secrets,
     )
 
@@ -154,13 +179,22 @@ def failure(
     retry_after: float | None = None,
     usage: Usage | None = None,
     text: str = "",
+    maybe_billed: bool | None = None,
     secrets: Iterable[str] = (),
 ) -> ModelError:
-    """A `ModelError` with its cure, its words on one line and without keys; `usage` and `text` of a useless answer."""
+    """A `ModelError` with its cure, its words on one line and without keys; the rest as `ModelError` has it."""
     asked = f"{model} answered HTTP {status}" if status else model
     told = f"{asked}: {one_line(words, secrets)}"
-    cure = _CURES.get(kind, "")
-    return kind(told, cure, model=model, status=status, retry_after=retry_after, usage=usage, text=text)
+    return kind(
+        told,
+        _CURES.get(kind, ""),
+        model=model,
+        status=status,
+        retry_after=retry_after,
+        usage=usage,
+        text=text,
+        maybe_billed=maybe_billed,
+    )
 
 
 def kind_of(error_class: type[BaseException]) -> type[ModelError] | None:
@@ -222,11 +256,28 @@ def _words_in(body: str) -> str:
     return found if isinstance(found, str) else body
 
 
-def _retry_after(response: Any, body: str) -> float | None:
-    """Seconds the provider asked to wait; a date in the header is left alone, since reading it takes a clock."""
+def _unsent(error: BaseException) -> bool:
+    """Whether no connection was there to carry the request, so that nothing can have been charged for it."""
+    return any(base.__name__ in _UNSENT for base in type(error).__mro__)
+
+
+def _retry_after(response: Any, body: str, clock: Callable[[], float]) -> float | None:
+    """Seconds the provider asked to wait, at least 0: a number or a date in the header, or Google's own detail."""
     header = "" if response is None else response.headers.get("retry-after", "")
     delay = _RETRY_DELAY.search(body)
+    told = header or (delay[1] if delay else "")
     try:
-        return float(header or (delay[1] if delay else ""))
+        seconds = float(told) if _NUMBER.fullmatch(told) else _time_of(told) - clock()
     except ValueError:
         return None
+    return max(0.0, seconds)
+
+
+def _time_of(date: str) -> float:
+    """Seconds since 1970; HTTP's dates are in GMT, whether they say so or not.
+
+    Raises:
+        ValueError: it is no date.
+    """
+    when = parsedate_to_datetime(date)
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()

@@ -10,6 +10,8 @@ import importlib
 import os
 import sys
 import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -43,7 +45,14 @@ _loading = threading.Lock()
 
 
 class LiteLLM:
-    """A `Model` that asks the provider its request names."""
+    """A `Model` that asks the provider its request names.
+
+    Args:
+        clock: seconds since 1970, for a provider that says at what time to come back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
 
     async def complete(self, request: Request) -> Reply:
         """Makes one attempt, at most `request.timeout_s` seconds long.
@@ -57,7 +66,8 @@ class LiteLLM:
             with anyio.fail_after(request.timeout_s):
                 response = await litellm.acompletion(**arguments)
         except Exception as error:
-            raise model_error(error, model=request.model, secrets=keys_in(os.environ)) from error
+            secrets = keys_in(os.environ)
+            raise model_error(error, model=request.model, secrets=secrets, clock=self._clock) from error
         return _reply(request, response)
 
     async def aclose(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -17,11 +17,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from orchestrator.errors import UsageError
 from orchestrator.models.base import Endpoint
 
 _TABLE = "model_prices_and_context_window_backup.json"
 _MODES = ("chat", "responses")
 _TIER = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+_IN_OUT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)/([0-9]{1,6}(?:\.[0-9]{1,6})?)")
+_MILLION = 1_000_000
+# These search the web in every call, and a search has a price of its own.
+_SEARCHING = re.compile(r"\bsonar\b|\bsearch\b|\bdeep-research\b")
+_LOCAL = ("lemonade", "ollama")
 _NOT_BY_TOKEN = (
     "input_cost_per_request",
     "input_cost_per_second",
@@ -43,7 +49,11 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The rates of one model; some providers ask more for long requests."""
+    """The rates of one model; some providers ask more for long requests.
+
+    What is charged is what litellm counts: for every provider its input holds what a cache served and what was written
+    into one (Anthropic and Bedrock count these apart, and litellm adds them), its output holds the thinking.
+    """
 
     rates: tuple[Rate, ...]  # by `above`, the smallest first
 
@@ -52,6 +62,14 @@ class Price:
         rate = max((r for r in self.rates if input > r.above), key=lambda r: r.above, default=self.rates[0])
         fresh = max(0, input - cached - written)
         return fresh * rate.input + cached * rate.cached + written * rate.written + output * rate.output
+
+    def most(self, *, input: int, output: int) -> Decimal:
+        """US dollars that a call of at most so many tokens can cost, however its input is charged.
+
+        A shorter request may fall under another rate, so every rate that it could meet counts.
+        """
+        rates = (rate for rate in self.rates if rate is self.rates[0] or input > rate.above)
+        return max(input * max(rate.input, rate.cached, rate.written) + output * rate.output for rate in rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +114,24 @@ def price_of(model: str, endpoint: Endpoint) -> Price | None:
     return known.price if known else None
 
 
+def parse_price(text: str) -> tuple[Decimal, Decimal]:
+    """Reads `IN/OUT`, US dollars per million tokens, such as `3/15`.
+
+    Returns:
+        US dollars per token of input and of output.
+
+    Raises:
+        UsageError: it is not of this form.
+    """
+    found = _IN_OUT.fullmatch(text)
+    if not found:
+        raise UsageError(
+            f"{text!r:.80} is no price.",
+            "Write IN/OUT in US dollars per million tokens, such as 3/15 or 0.25/1.",
+        )
+    return Decimal(found[1]) / _MILLION, Decimal(found[2]) / _MILLION
+
+
 def context_of(model: str, endpoint: Endpoint) -> int | None:
     """How many tokens the model reads: what the models file says, else what litellm knows."""
     known = known_model(model)
@@ -106,34 +142,49 @@ def _known(name: str, entry: Mapping[str, Any]) -> KnownModel:
     return KnownModel(
         name=name,
         provider=entry["litellm_provider"],
-        price=_price(entry),
+        price=None if _SEARCHING.search(name) else _price(entry),
         context_tokens=entry.get("max_input_tokens") or None,
         max_output_tokens=entry.get("max_output_tokens") or None,
     )
 
 
 def _price(entry: Mapping[str, Any]) -> Price | None:
-    if any(entry.get(field) for field in _NOT_BY_TOKEN):
-        return None
-    tiers = sorted(int(found[1]) for field in entry if (found := _TIER.fullmatch(field)))
-    rates = [_rate(entry, "", 0), *(_rate(entry, f"_above_{tier}k_tokens", tier * 1000) for tier in tiers)]
+    """The price, where all that a call costs is known."""
+    rates = () if any(entry.get(field) for field in _NOT_BY_TOKEN) else tuple(_rates(entry))
     known = tuple(rate for rate in rates if rate is not None)
-    return Price(known) if len(known) == len(rates) else None
+    if len(known) < len(rates) or not known:
+        return None
+    # away from one's own machine a zero in the table may be a gift or a gap, and it does not say which
+    gap = entry["litellm_provider"] not in _LOCAL and any(0 in (rate.input, rate.output) for rate in known)
+    return None if gap else Price(known)
 
 
-def _rate(entry: Mapping[str, Any], suffix: str, above: int) -> Rate | None:
+def _rates(entry: Mapping[str, Any]) -> Iterator[Rate | None]:
+    if ranges := entry.get("tiered_pricing"):
+        yield from (_rate(tier, above=int(tier["range"][0])) if "range" in tier else None for tier in ranges)
+        return
+    yield _rate(entry)
+    for tier in sorted(int(found[1]) for field in entry if (found := _TIER.fullmatch(field))):
+        # one provider (xAI) begins a tier at its threshold, the others after it
+        yield _rate(entry, f"_above_{tier}k_tokens", above=tier * 1000 - 1)
+
+
+def _rate(entry: Mapping[str, Any], suffix: str = "", *, above: int = 0) -> Rate | None:
+    """One rate; where the table leaves open what will be charged, the dearer holds."""
     fresh = entry.get(f"input_cost_per_token{suffix}")
     output = entry.get(f"output_cost_per_token{suffix}")
     if fresh is None or output is None:
         return None
-    # thinking is billed as output; where it has a price of its own, the dearer one holds
+    # thinking is billed as output, by some at a price of its own
     output = max(output, entry.get("output_cost_per_reasoning_token") or 0)
     cached = entry.get(f"cache_read_input_token_cost{suffix}")
-    written = entry.get(f"cache_creation_input_token_cost{suffix}")
+    # some entries give the price of keeping, and writing is never cheaper than reading
+    written = max(fresh, entry.get(f"cache_creation_input_token_cost{suffix}") or 0)
+    uplift = Decimal(entry.get("regional_endpoint_uplift_multiplier") or 1)  # Vertex: every place that is not global
     return Rate(
-        input=Decimal(fresh),
-        output=Decimal(output),
-        cached=Decimal(fresh if cached is None else cached),
-        written=Decimal(fresh if written is None else written),
+        input=fresh * uplift,
+        output=output * uplift,
+        cached=(fresh if cached is None else cached) * uplift,
+        written=written * uplift,
         above=above,
     )

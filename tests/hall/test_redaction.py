@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from orchestrator.hall.sqlite import FILE, SQLiteStore
 from orchestrator.hall.terms import Role
 
 SIZES = (50, 2_000, 30_000, 200_000)
+TEXTS = ("topic", "wind", "wall", "note", "door", "vote", "refined", "extended", "tombstoned", "closed")
 
 
 def secret(name: str, size: int) -> str:
@@ -215,3 +217,144 @@ def test_a_synthesis_that_is_a_part_of_the_turn_is_redacted_with_it(hall: Hall, 
     assert hall.tombstone_turn(THREAD, 2, "It named a customer.")["also_redacted"] == [4]
     assert residue(folder, secret("door", 500)) == []
     hall.verify_debate(THREAD)
+
+
+# ----------------------------------------------------------------------------------------------------- any other entry
+
+
+@pytest.fixture
+def told(hall: Hall) -> dict[str, int]:
+    """THREAD with a text of every kind, and where each stands; that of Wall is redacted."""
+    hall.init_debate(THREAD, secret("topic", 90))
+    hall.add_turn(THREAD, "Wind", secret("wind", 90))
+    hall.add_turn(THREAD, "Wall", secret("wall", 90))
+    hall.note(THREAD, secret("note", 90), "remark", "the lead")
+    hall.add_turn(THREAD, "Door", secret("door", 90))
+    hall.cast_vote(THREAD, "Wall", "object", secret("vote", 90))
+    hall.refine(THREAD, secret("refined", 90), [5])
+    hall.extend(THREAD, 20, 8, "the lead", secret("extended", 90))
+    hall.tombstone(THREAD, 2, secret("tombstoned", 90))
+    hall.close_debate(THREAD, secret("closed", 90))
+    return {name: seq for seq, name in enumerate(TEXTS)}
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if name != "wall"])
+def test_any_text_can_be_redacted_and_nothing_of_it_is_left(
+    hall: Hall, folder: Path, told: dict[str, int], name: str
+) -> None:
+    text = secret(name, 90)
+    before = hall.debate(THREAD)
+    result = hall.tombstone(THREAD, told[name], "It named a customer.")
+    assert residue(folder, text) == []
+    assert salts_in(folder, [before.lines[told[name]].salt or "none"]) == set()
+    assert text not in hall.export_debate(THREAD) + hall.export_debate(THREAD, "octave")
+    assert hall.verify_debate(THREAD)["entries"] == len(before.lines) + 1
+    assert result == {
+        "thread_id": THREAD,
+        "seq": told[name],
+        "turn_index": {"wind": 0, "door": 2}.get(name),
+        "reason": "It named a customer.",
+        "original_content_hash": before.lines[told[name]].entry.body.digest,  # type: ignore[union-attr]
+        "also_redacted": [],
+        "erased": "done",
+        "head": hall.debate(THREAD).head,
+    }
+    kept = {other for other in told if other not in (name, "wall")}
+    assert all(residue(folder, secret(other, 90)) for other in kept)
+
+
+def test_the_reason_of_a_force_close_can_be_redacted(hall: Hall, folder: Path) -> None:
+    hall.init_debate(THREAD, "Which?")
+    hall.force_close_debate(THREAD, secret("reason", 90))
+    hall.tombstone(THREAD, 1, "It named a customer.")
+    assert residue(folder, secret("reason", 90)) == []
+    assert hall.get_debate(THREAD)["reason"] == "[REDACTED: It named a customer.]"
+    hall.verify_debate(THREAD)
+
+
+def test_a_redacted_topic_is_gone_from_lists_too(hall: Hall, told: dict[str, int]) -> None:
+    hall.tombstone(THREAD, 0, "It named a customer.")
+    (listed,) = hall.list_debates()
+    assert listed["topic"] == "[REDACTED]"
+    assert hall.get_debate(THREAD)["topic"] == "[REDACTED: It named a customer.]"
+    assert hall.list_debates(text=secret("topic", 90)) == []
+
+
+def test_where_the_reason_of_a_redaction_is_redacted_the_first_text_stays_away(
+    hall: Hall, told: dict[str, int]
+) -> None:
+    hall.tombstone(THREAD, told["tombstoned"], "It named him again.")
+    shown = hall.get_debate(THREAD)["transcript"][1]
+    assert (shown["content"], shown["redacted"]) == ("[REDACTED]", True)
+    hall.verify_debate(THREAD)
+
+
+@pytest.mark.parametrize(
+    ("seq", "sentence"),
+    [
+        (1, "Entry 1 of 2026-01-06-billing gives the floor to Wind; it has no text to redact"),
+        (3, "has no entry 3. seq counts from 0, the opening; its newest entry is 2."),
+        *((seq, "has no entry") for seq in (-1, 10**30, True, 1.0, "1", None)),
+    ],
+)
+def test_an_entry_without_a_text_cannot_be_redacted(hall: Hall, seq: object, sentence: str) -> None:
+    hall.init_debate(THREAD, "Which?", "mediated")
+    speak(hall, THREAD, Role.WIND, pick=True)
+    with pytest.raises(InvalidInput, match=re.escape(sentence)):
+        hall.tombstone(THREAD, seq, "reason")  # type: ignore[arg-type]
+    assert len(hall.debate(THREAD).lines) == 3
+
+
+def test_an_entry_is_redacted_once(hall: Hall, told: dict[str, int]) -> None:
+    hall.tombstone(THREAD, told["vote"], "It was rude.")
+    with pytest.raises(AlreadyRedacted, match=r"Entry 5 of 2026-01-06-billing is redacted already: .*It was rude"):
+        hall.tombstone(THREAD, told["vote"], "Again.")
+    with pytest.raises(AlreadyRedacted, match="Turn 1 of"):
+        hall.tombstone_turn(THREAD, 1, "Again.")
+
+
+def test_every_entry_that_holds_the_text_goes_with_it_whatever_its_kind(hall: Hall, folder: Path) -> None:
+    text = secret("wind", 60)
+    hall.init_debate(THREAD, f"Is this right? {text}")
+    hall.add_turn(THREAD, "Wind", text)
+    hall.add_turn(THREAD, "Wall", f"> {text}\n\nNo.")
+    hall.note(THREAD, f"{text}\n", "remark", "the lead")
+    hall.add_turn(THREAD, "Door", "Something else.")
+    hall.cast_vote(THREAD, "Wall", "object", f"Not {text[:30]}, please.")
+    assert hall.tombstone(THREAD, 1, "It named a customer.")["also_redacted"] == [0, 2, 3]
+    assert [line.text for line in hall.debate(THREAD).lines if line.text] == [
+        "Something else.",
+        f"Not {text[:30]}, please.",
+        *["It named a customer."] * 4,
+    ]
+    hall.verify_debate(THREAD)
+
+
+def test_what_a_redacted_text_quotes_stays(hall: Hall) -> None:
+    """The turn that was quoted says less than the one that is redacted; only a synthesis is taken from a turn."""
+    hall.init_debate(THREAD, "Which?")
+    hall.add_turn(THREAD, "Wind", secret("wind", 60))
+    hall.add_turn(THREAD, "Wall", f"> {secret('wind', 60)}\n\nAnd a name.")
+    hall.add_turn(THREAD, "Door", secret("door", 60))
+    hall.cast_vote(THREAD, "Wall", "object", f"> {secret('door', 60)}\n\nAnd a name.")
+    hall.close_debate(THREAD, secret("door", 60))
+    assert hall.tombstone(THREAD, 2, "It named a customer.")["also_redacted"] == []
+    assert hall.tombstone(THREAD, 4, "It named him, too.")["also_redacted"] == []
+    assert hall.tombstone(THREAD, 3, "It goes.")["also_redacted"] == [5]
+    hall.verify_debate(THREAD)
+
+
+def test_one_reason_given_for_two_redactions_is_redacted_in_both(hall: Hall) -> None:
+    hall.init_debate(THREAD, "Which?")
+    speak(hall, THREAD, Role.WIND, Role.WALL)
+    for turn_index in (0, 1):
+        hall.tombstone_turn(THREAD, turn_index, "It named Mrs Miller.")
+    assert hall.tombstone(THREAD, 3, "That was a name.")["also_redacted"] == [4]
+    assert "Miller" not in hall.export_debate(THREAD)
+
+
+def test_a_reason_that_says_the_text_again_is_refused(hall: Hall, told: dict[str, int]) -> None:
+    for reason in (secret("vote", 90), f"It said: {secret('vote', 90)}"):
+        with pytest.raises(InvalidInput, match="The reason says the text again"):
+            hall.tombstone(THREAD, told["vote"], reason)
+    assert secret("vote", 90) in hall.export_debate(THREAD)

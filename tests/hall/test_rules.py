@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from halls import SEAT, THREAD, dump, hall_in
 
-from orchestrator.errors import BarrierUp, HallError, InvalidInput
+from orchestrator.errors import BarrierUp, HallError, HoldsSecret, InvalidInput
 from orchestrator.hall import rules
 from orchestrator.hall.entries import BODIES, SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.rules import GUARDS, PERMITTED
 from orchestrator.hall.terms import Role, Status
+from test_secrets import HARMLESS, SECRETS
 
 OPERATIONS: dict[str, Callable[[Hall], Any]] = {
     "open": lambda hall: hall.init_debate(THREAD, "Again?"),
@@ -362,3 +363,69 @@ def test_a_debate_in_which_wall_never_spoke_cannot_be_closed_though_no_turn_is_l
     with pytest.raises(BarrierUp, match="before Wall has spoken"):
         hall.close_debate(THREAD, "So be it.")
     assert hall.force_close_debate(THREAD, "It was too short.")["status"] == "force_closed"
+
+
+# -------------------------------------------------------------------------------------------------------------- secrets
+
+PASSWORD = "the heron walks at dusk"
+WRITES: dict[str, Callable[[Hall, str], Any]] = {
+    "topic": lambda hall, text: hall.init_debate("2026-01-08-new", text),
+    "topic of a run": lambda hall, text: hall.open_run("2026-01-08-new", text, "plan", "fixed", 3, 1),
+    "content": lambda hall, text: hall.add_turn(THREAD, "Wind", text),
+    "vote": lambda hall, text: hall.cast_vote(THREAD, "Wall", "object", text),
+    "refinement": lambda hall, text: hall.refine(THREAD, text),
+    "note": lambda hall, text: hall.note(THREAD, text, "remark", "somebody"),
+    "extension": lambda hall, text: hall.extend(THREAD, 99, 99, "somebody", text),
+    "tombstone": lambda hall, text: hall.tombstone_turn(THREAD, 0, text),
+    "synthesis": lambda hall, text: hall.close_debate(THREAD, text),
+    "force": lambda hall, text: hall.force_close_debate(THREAD, text),
+    "agent": lambda hall, text: hall.add_turn(THREAD, "Wind", "words", agent_role=text),
+    "model": lambda hall, text: hall.add_turn(THREAD, "Wind", "words", model=text),
+    "lens": lambda hall, text: hall.add_turn(THREAD, "Wind", "words", seat=seat(lens=text)),
+    "grounds": lambda hall, text: hall.cast_vote(THREAD, "Wall", "object", "words", [text]),
+    "author": lambda hall, text: hall.note(THREAD, "words", "remark", text),
+}
+
+
+@pytest.fixture
+def spoken(opened: Hall) -> Hall:
+    """A debate in which all have spoken; what everybody says here becomes a password afterwards."""
+    for role in Role:
+        opened.add_turn(THREAD, role, f"{role} says: {PASSWORD}.")
+    return opened
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_no_operation_stores_a_secret(spoken: Hall, folder: Path, monkeypatch: pytest.MonkeyPatch, write: str) -> None:
+    before = dump(folder)
+    monkeypatch.setenv("SHED_PASSWORD", PASSWORD)
+    for secret, kind in ((SECRETS["github"][1], "a GitHub token"), (PASSWORD, "the value of SHED_PASSWORD")):
+        with pytest.raises(HoldsSecret) as refusal:
+            WRITES[write](spoken, f"It is {secret}")
+        assert refusal.value.code == "holds_secret"
+        assert kind in str(refusal.value)
+        assert "nothing was sent or written" in str(refusal.value)
+        assert secret not in repr(refusal.value)
+    assert dump(folder) == before
+    WRITES[write](spoken, "It is no secret")
+
+
+def test_a_refusal_names_the_line_of_a_secret(opened: Hall) -> None:
+    with pytest.raises(HoldsSecret, match=r"The content holds what looks like a JSON web token, in line 3; .*<token>"):
+        opened.add_turn(THREAD, "Wind", f"What if?\n\n{SECRETS['jwt'][1]}\n")
+
+
+def test_a_turn_that_talks_about_keys_and_passwords_is_taken(opened: Hall) -> None:
+    opened.add_turn(THREAD, "Wind", "\n".join(HARMLESS))
+    assert opened.get_debate(THREAD)["transcript"][0]["content"] == "\n".join(HARMLESS)
+
+
+def test_a_secret_that_stands_in_a_ledger_already_is_read_verified_and_redacted(
+    spoken: Hall, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHED_PASSWORD", PASSWORD)
+    assert PASSWORD in str(spoken.debate(THREAD).turns[0].text)
+    for turn_index in range(3):
+        spoken.tombstone_turn(THREAD, turn_index, "It held a password.")
+    spoken.verify_debate(THREAD)
+    assert PASSWORD not in str(dump(folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -238,6 +239,12 @@ async def test_an_answer_without_a_count_has_no_cost(model: LiteLLM, providers: 
         (web_page(403), AuthenticationFailed, 403, "a web page"),
         (context_too_long(), ContextTooLong, 400, "maximum context length is 8192 tokens"),
         (error(413, "Request too large."), ContextTooLong, 413, "Request too large."),
+        (
+            error(429, "Request too large for m on tokens per min (TPM)."),
+            ContextTooLong,
+            429,
+            "Request too large for m",
+        ),
         (content_policy(), ContentRefused, 400, "rejected as a result of our safety system"),
         (Answer(finish_reason="content_filter"), ContentRefused, None, "content filter"),
         (cut_off(), CutOff, None, "stopped at its limit, after 9 tokens"),
@@ -263,9 +270,111 @@ async def test_each_http_reply_becomes_its_error(
     assert len(model_server.calls) == 1  # one call, one attempt
 
 
-async def test_the_seconds_to_wait_come_from_the_header(model: LiteLLM, model_server: ModelServer) -> None:
-    model_server.inject(rate_limited(2.5))
-    assert (await refused(model, at(model_server, "wind-1"))).retry_after == 2.5
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (
+            400,
+            "The model `m` has been decommissioned and is no longer supported. Please refer to …",
+            "model_decommissioned",
+        ),
+        (404, "The model `m` has been deprecated, learn more here: https://…", "model_not_found"),
+        (410, "The model associated with the deployment is deprecated and no longer available.", "ModelDeprecated"),
+        (500, "The model associated with the deployment is deprecated and no longer available for use.", None),
+        (410, "The model 'a/m' has reached its end of life on 2026-08-07 and is no longer available.", None),
+        (400, "This model version has reached the end of its life. Please refer to the documentation.", None),
+        (400, "Access denied. This Model is marked by provider as Legacy. Please upgrade to an active model.", None),
+        (404, "No endpoints found for a/m:free.", None),
+        (400, "a/m:free is not a valid model ID", None),
+        (400, "Unable to access non-serverless model a/m. Please visit …", "model_not_available"),
+        (400, "The requested model 'm' does not exist.", None),
+        (400, "Model Not Exist", "invalid_request_error"),
+        (400, "Model not found: m", None),
+        (400, "The provided model identifier is invalid.", None),
+        (400, "The model m is no longer available", None),
+        (400, "Invalid model: m", "invalid_model"),
+        (400, "Unknown model: m", "unknown_model"),
+        (410, "Gone.", None),
+    ],
+)
+async def test_a_retired_model_is_no_such_model_however_it_is_said(
+    model: LiteLLM, model_server: ModelServer, status: int, message: str, code: str | None
+) -> None:
+    model_server.inject(error(status, message, kind="invalid_request_error", code=code))
+    told = await refused(model, at(model_server, "wind-1"))
+    assert (type(told), told.status, told.maybe_billed) == (NoSuchModel, status, False)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "`temperature` is deprecated for this model.",
+        "This model does not support parameters: ['functions'], which were deprecated.",
+        "Model output was not accepted as a prefix.",
+    ],
+)
+async def test_a_parameter_that_is_deprecated_is_no_retired_model(
+    model: LiteLLM, model_server: ModelServer, message: str
+) -> None:
+    model_server.inject(error(400, message, kind="invalid_request_error"))
+    assert type(await refused(model, at(model_server, "wind-1"))) is BadRequest
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("2.5", 2.5),
+        ("0", 0),
+        ("-3", 0),
+        ("Thu, 01 Jan 2026 00:00:00 GMT", 0),
+        ("Thu, 01 Jan 2026 00:00:00", 0),
+        ("soon", None),
+        ("nan", None),
+        ("inf", None),
+    ],
+)
+async def test_the_seconds_to_wait_come_from_the_header(
+    model: LiteLLM, model_server: ModelServer, header: str, seconds: float | None
+) -> None:
+    model_server.inject(error(429, "Slow down.", retry_after=header, x_ratelimit_reset="99"))
+    assert (await refused(model, at(model_server, "wind-1"))).retry_after == seconds
+
+
+async def test_a_date_to_come_back_at_is_counted_from_now(model_server: ModelServer) -> None:
+    model_server.inject(error(503, "Maintenance.", retry_after="Thu, 01 Jan 2026 00:01:30 GMT"))
+    async with aclosing(LiteLLM(clock=lambda: 1767225600.0)) as model:
+        assert (await refused(model, at(model_server, "wind-1"))).retry_after == 90
+
+
+@pytest.mark.parametrize(
+    ("answer", "maybe_billed"),
+    [
+        (wrong_key(), False),
+        (no_such_model("m"), False),
+        (error(400, "Unknown field.", kind="invalid_request_error"), False),
+        (context_too_long(), False),
+        (content_policy(), False),
+        (rate_limited(2), False),
+        (error(408, "Slow."), False),
+        (server_error(), False),
+        (overloaded(503), False),
+        (overloaded(529), False),
+        (web_page(404), False),
+        (web_page(502), True),
+        (error(504, "Gateway slow."), True),
+        (error(524, "A timeout occurred"), True),
+        (web_page(200), True),
+        (broken_json(), True),
+        (dropped(), True),
+        (cut_off(), True),
+        (empty(), True),
+    ],
+)
+async def test_a_call_that_may_have_been_charged_for_says_so(
+    model: LiteLLM, model_server: ModelServer, answer: Answer, maybe_billed: bool
+) -> None:
+    model_server.inject(answer)
+    assert (await refused(model, at(model_server, "wind-1"))).maybe_billed is maybe_billed
 
 
 async def test_a_refused_connection_names_the_place(model: LiteLLM, model_server: ModelServer) -> None:
@@ -274,6 +383,16 @@ async def test_a_refused_connection_names_the_place(model: LiteLLM, model_server
     assert isinstance(told, ConnectionFailed)
     assert "127.0.0.1" in told.message
     assert "api_base" in told.cure
+    assert not told.maybe_billed
+
+
+async def test_a_name_that_is_not_found_is_never_charged_for(model: LiteLLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_found(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", not_found)
+    told = await refused(model, asked("openai/wind-1", endpoint=Endpoint(api_base="http://no-such-place.test/v1")))
+    assert (type(told), told.maybe_billed) == (ConnectionFailed, False)
 
 
 async def test_a_call_that_takes_too_long_ends(model: LiteLLM, model_server: ModelServer) -> None:
@@ -281,6 +400,7 @@ async def test_a_call_that_takes_too_long_ends(model: LiteLLM, model_server: Mod
     told = await refused(model, at(model_server, "wind-1", timeout_s=0.2))
     assert isinstance(told, TimedOut)
     assert told.message == "openai/wind-1: no answer in time"
+    assert told.maybe_billed
 
 
 async def test_calls_of_one_task_group_are_in_flight_together(model: LiteLLM, model_server: ModelServer) -> None:
@@ -473,6 +593,26 @@ async def test_each_providers_own_words_become_the_same_errors(
     assert "<" not in told.message
 
 
+@pytest.mark.parametrize(
+    ("lost", "maybe_billed"),
+    [
+        (httpx.ConnectError("no route to host"), False),
+        (httpx.ConnectTimeout("slow"), False),
+        (httpx.PoolTimeout("no connection was free"), False),
+        (httpx.ReadTimeout("slow"), True),
+        (httpx.WriteError("broken pipe"), True),
+        (httpx.RemoteProtocolError("peer closed connection"), True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_a_request_that_never_left_is_not_charged_for(
+    model: LiteLLM, providers: respx.MockRouter, lost: Exception, maybe_billed: bool
+) -> None:
+    providers.route().mock(side_effect=lost)
+    for name in (CLAUDE, GPT, GEMINI):
+        assert (await refused(model, asked(name))).maybe_billed is maybe_billed, name
+
+
 async def test_the_seconds_to_wait_come_from_googles_details_too(model: LiteLLM, providers: respx.MockRouter) -> None:
     providers.route().mock(return_value=gemini_error(429, "RESOURCE_EXHAUSTED", "slow down", details=RETRY_INFO))
     assert (await refused(model, asked(GEMINI))).retry_after == 34
@@ -484,12 +624,13 @@ async def test_a_missing_key_is_no_server_error(
     for name, variable in ((CLAUDE, "ANTHROPIC_API_KEY"), (GPT, "OPENAI_API_KEY"), (GEMINI, "GEMINI_API_KEY")):
         monkeypatch.delenv(variable)
         told = await refused(model, asked(name))
-        assert isinstance(told, AuthenticationFailed), name
+        assert (type(told), told.maybe_billed) == (AuthenticationFailed, False), name
         assert "Traceback" not in told.message
 
 
 async def test_a_provider_that_does_not_exist_is_no_such_model(model: LiteLLM, providers: respx.MockRouter) -> None:
-    assert isinstance(await refused(model, asked("no-such-provider/model")), NoSuchModel)
+    told = await refused(model, asked("no-such-provider/model"))
+    assert (type(told), told.maybe_billed) == (NoSuchModel, False)
 
 
 async def test_the_key_in_use_never_stands_in_a_message(model: LiteLLM, providers: respx.MockRouter) -> None:
@@ -514,9 +655,13 @@ def test_every_exception_class_of_litellm_is_mapped() -> None:
     assert [c.__name__ for c in classes if c.__module__ == module.__name__ and kind_of(c) is None] == []
 
 
+def meant(error: Exception) -> ModelError:
+    return model_error(error, model="m", clock=lambda: 0.0)
+
+
 def test_a_stream_cut_in_the_middle_is_a_cut() -> None:
     broken = adapter._load().exceptions.MidStreamFallbackError("lost", model="m", llm_provider="openai")
-    assert type(model_error(broken, model="m")) is CutOff
+    assert type(meant(broken)) is CutOff
 
 
 def test_an_earlier_attempts_failure_is_no_evidence_about_this_one() -> None:
@@ -524,17 +669,18 @@ def test_an_earlier_attempts_failure_is_no_evidence_about_this_one() -> None:
         try:
             raise httpx.ConnectError("down")
         except httpx.ConnectError as cause:
-            raise model_error(cause, model="m") from cause
+            raise meant(cause) from cause
     except ModelError:
         try:
             raise KeyError("surprise")
         except KeyError as surprise:
-            told = model_error(surprise, model="m")
+            told = meant(surprise)
     assert type(told) is ServerFailed
 
 
 def test_an_exception_nobody_has_heard_of_is_a_server_failure() -> None:
-    assert type(model_error(KeyError("surprise"), model="m")) is ServerFailed
+    told = meant(KeyError("surprise"))
+    assert (type(told), told.maybe_billed) == (ServerFailed, True)
 
 
 def test_importing_the_adapter_does_not_import_litellm() -> None:

@@ -1,0 +1,81 @@
+"""What each seat has to write at a step, how its reply is judged, and what must be left over beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from orchestrator.budget import Budget, total_bound
+from orchestrator.calls import NOTHING_KEPT, Kept
+from orchestrator.contract import complaint, words_of_wind
+from orchestrator.degenerate import degenerate
+from orchestrator.drafts import Assignment, Draft
+from orchestrator.errors import InvalidInput
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.inputs import require_words
+from orchestrator.hall.terms import Role
+from orchestrator.models.base import Message, Request, Step
+from orchestrator.plan import Plan, PlannedRound, PlannedSeat
+from orchestrator.prompt import Summary, make_request, make_summary_request
+from orchestrator.recipe import NO_LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class Assigning:
+    """The assignments of one plan.
+
+    Args:
+        budget: says what a call can take.
+    """
+
+    plan: Plan
+    budget: Budget
+
+    def assignment(
+        self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step, checklist: Draft | None
+    ) -> Assignment:
+        snapshot, words = debate.snapshot(), checklist.text if checklist else None
+
+        def ask(route: str, summary: Summary | None) -> Request:
+            return make_request(self.plan, snapshot, planned, seat, step, route=route, checklist=words, summary=summary)
+
+        def summarise(route: str, turns: int) -> Request:
+            return make_summary_request(self.plan, snapshot, planned, seat, turns, route=route)
+
+        turn = Assignment(seat, step, ask, turns=len(snapshot.turns), summarise=summarise)
+        if step == "checklist":
+            return turn
+        if not self.plan.is_rehearsal:
+            turn = replace(turn, useless=partial(self._useless, seat))
+        if seat.role is Role.WALL:
+            reads_verdict = not self.plan.only_asks(planned.number) and not self.plan.is_rehearsal
+            turn = replace(turn, lacking=partial(complaint, words_of_wind(debate, planned.number), reads_verdict))
+        return turn
+
+    def _useless(self, seat: PlannedSeat, text: str) -> str | None:
+        """Why a reply is no turn: the hall would refuse it, or it only looks like one."""
+        try:
+            require_words(text, "content")
+        except InvalidInput as refused:
+            return str(refused)
+        instructions = (self.plan.protocol, self.plan.agents[seat.agent].text)
+        return degenerate(text, seat.role, instructions=instructions, marker=self.plan.fence)
+
+    def kept(self, planned: PlannedRound, debate: Debate, steps: Sequence[tuple[PlannedSeat, Step]]) -> Kept:
+        """What must be left after these drafts for the seats with which Door could close."""
+        limits = self.plan.limits
+        if self.plan.recipe.on_limit == "stop" or planned.closes or limits == NO_LIMITS:
+            return NOTHING_KEPT
+        drafting = {seat.slot for seat, step in steps if step != "checklist"}
+        roles = {seat.role for seat, step in steps if step != "checklist"}
+        ends = planned.number >= len(self.plan.rounds) and planned.doors[-1].slot in drafting
+        needed = [*([planned.walls[0]] if not roles - {Role.WIND} else []), *([] if ends else [planned.doors[-1]])]
+        room = Message("user", " " * sum(seat.max_output_tokens for seat, _ in steps))  # what they may yet add
+        requests = (
+            make_request(self.plan, debate.snapshot(), planned, seat, "turn", route=seat.routes[0]) for seat in needed
+        )
+        bounds = [self.budget.bound_of(replace(request, messages=(*request.messages, room))) for request in requests]
+        seconds = min(self.plan.timeout_s, (limits.seconds or math.inf) / 4) if needed and limits.seconds else 0.0
+        return Kept(total_bound(bounds), seconds)

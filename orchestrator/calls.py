@@ -1,0 +1,147 @@
+"""One call to a model: its cost set aside, its intent written down, its time limited, its outcome kept.
+
+Every call of a run passes here, retries and fallbacks too: so no limit is passed, and nothing that was paid for is
+lost. What is tried when is `drafting`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import anyio
+
+from orchestrator.budget import NO_BOUND, Bound, Budget
+from orchestrator.errors import LimitMet, ModelError, TimedOut
+from orchestrator.journal import Ask, Heard, Journal
+from orchestrator.models.base import Model, Reply
+from orchestrator.models.guarded import Guarded
+
+_LEAST_S = 0.05  # less time than that is no time
+
+
+class Kept(NamedTuple):
+    """What must be left over after a batch of calls, so that Door can still close."""
+
+    bound: Bound = NO_BOUND
+    seconds: float = 0.0
+
+
+NOTHING_KEPT = Kept()
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """When a run must have ended, on the event loop's clock; `seconds` is the limit in words."""
+
+    ends: float = math.inf
+    seconds: float = math.inf
+
+    def left(self, kept_s: float = 0.0) -> float:
+        """Seconds that are left, infinite without a limit."""
+        return self.ends - kept_s - (anyio.current_time() if self.ends < math.inf else 0.0)
+
+    def require(self, seconds: float = _LEAST_S, kept_s: float = 0.0) -> None:
+        """Raises:
+        LimitMet: there are not so many seconds left.
+        """
+        if self.left(kept_s) < seconds:
+            besides = f" besides {kept_s:.0f} s kept for Door" if kept_s else ""
+            raise LimitMet(
+                f"{max(self.left(), 0):.0f} s of {self.seconds:g} s are left{besides}.",
+                "Raise --time-limit and resume.",
+                limit="seconds",
+            )
+
+
+NO_TIME_LIMIT = TimeLimit()
+
+
+class Ticket(NamedTuple):
+    """The right to make one call: what it can take is set aside, and its intent is written down."""
+
+    ask: Ask
+    bound: Bound
+    number: int | None  # of the intent; None where no journal is kept
+    kept_s: float = 0.0  # seconds that must be left when it has ended
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How calls are made.
+
+    Args:
+        model_of: the model that serves a route.
+        journal: where they are written down; None: nowhere.
+    """
+
+    model_of: Callable[[str], Model]
+    journal: Journal | None = None
+    budget: Budget = field(default_factory=Budget)
+    time: TimeLimit = NO_TIME_LIMIT
+
+    def known(self, ask: Ask, usable: Callable[[str], bool]) -> Heard | None:
+        """Returns a reply that an earlier process of the run has paid for."""
+        return self.journal.reply_to(ask, usable) if self.journal else None
+
+    async def prepare(self, asks: Sequence[Ask], kept: Kept = NOTHING_KEPT) -> list[Ticket]:
+        """Sets aside what parallel calls can take, and writes down that they will be made: all, or none.
+
+        Raises:
+            LimitMet: they do not fit; none may be made.
+            LeaseLost, StoreError: they cannot be written down; none may be made.
+        """
+        if not asks:
+            return []
+        self.time.require(kept_s=kept.seconds)
+        bounds = [self.budget.bound_of(ask.request) for ask in asks]
+        self.budget.reserve(bounds, kept.bound)
+        try:
+            numbers = await self.journal.intend(asks, bounds) if self.journal else [None] * len(asks)
+        except BaseException:
+            for ask, bound in zip(asks, bounds, strict=True):
+                self.budget.settle(ask.request, bound, None, charged=False)
+            raise
+        return [Ticket(*ticket, kept.seconds) for ticket in zip(asks, bounds, numbers, strict=True)]
+
+    async def make(self, ticket: Ticket) -> Reply:
+        """Makes one attempt.
+
+        Raises:
+            ModelError: it failed; that is written down.
+            LimitMet: the run's time was over first. What became of the call nobody knows: its whole bound counts.
+        """
+        request, left = ticket.ask.request, self.time.left(ticket.kept_s)
+        request = replace(request, timeout_s=min(request.timeout_s, left)) if left < request.timeout_s else request
+        try:
+            with anyio.move_on_after(left):
+                reply = await Guarded(self.model_of(request.model)).complete(request)
+                self.budget.settle(request, ticket.bound, reply.usage, charged=True)
+                return reply
+        except ModelError as error:
+            await self._failed(ticket, error)
+            raise
+        except BaseException:  # cancelled: the call may have been answered and charged
+            self.budget.settle(request, ticket.bound, None, charged=True)
+            raise
+        self.budget.settle(request, ticket.bound, None, charged=True)
+        self.time.require(kept_s=ticket.kept_s)
+        raise AssertionError("its time was over")
+
+    async def keep(self, ticket: Ticket, reply: Reply) -> None:
+        """Writes a reply down.
+
+        Raises:
+            LeaseLost, StoreError: it cannot be.
+        """
+        if self.journal is not None and ticket.number is not None:
+            await self.journal.heard(ticket.number, reply)
+
+    async def _failed(self, ticket: Ticket, error: ModelError) -> None:
+        self.budget.settle(ticket.ask.request, ticket.bound, error.usage, charged=error.maybe_billed)
+        if self.journal is not None and ticket.number is not None:
+            await self.journal.failed(ticket.number, error)
+        if isinstance(error, TimedOut):
+            self.time.require(kept_s=ticket.kept_s)

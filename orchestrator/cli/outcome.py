@@ -1,0 +1,196 @@
+"""How a run ends on the command line: its files, its last words, its exit code, whatever happened."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from orchestrator import result, run_folder
+from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
+from orchestrator.cli.plain import answer, json_text, tell, visible
+from orchestrator.drafts import Draft, Paid
+from orchestrator.errors import DebateError, LeaseLost, RunPaused, UsageError
+from orchestrator.export.markdown import marks_of
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import Status
+from orchestrator.plan import Plan
+from orchestrator.record import DecisionRecord, make_record
+from orchestrator.runner import Run
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the command line asks beside the debate itself."""
+
+    thread_id: str | None
+    out: Path | None
+    formats: tuple[str, ...]
+    sign: bool
+    dry_run: bool
+    as_json: bool
+    quiet: bool
+
+    def tell(self, line: str) -> None:
+        """Says what is not the answer, unless that is not wanted."""
+        if not self.quiet:
+            tell(line)
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a run goes and what it has paid for, for the words that are said when it ends too early."""
+
+    thread_id: str | None = None
+    folder: Path | None = None
+    key: Ed25519PrivateKey | None = None
+    rehearsal: bool = False
+    paid: Paid = field(default_factory=Paid)
+
+
+def ending_well(call: Call, work: Callable[[Place], int]) -> int:
+    """Works, and says how it ended; returns the exit code. Ctrl-C, SIGTERM and a closed terminal end it politely."""
+    place = Place()
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(name, _interrupt)
+    try:
+        with plain_group():
+            return work(place)
+    except KeyboardInterrupt as error:
+        return _report(call, place, RunPaused("Interrupted."), exit_code(error))
+    except DebateError as error:
+        return _report(call, place, error, exit_code(error))
+    except Exception as error:  # noqa: BLE001  the last resort: it is told whole, with where it happened
+        tell(traceback.format_exc())
+        told = DebateError(f"Internal error: {error!r}.", "Please report it with the lines above.")
+        return _report(call, place, told, Exit.FAILED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """A polite end is as good as Ctrl-C, for which an event loop has a handler of its own: it cancels the run."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(number, frame)
+
+
+def signing_key(call: Call) -> Ed25519PrivateKey | None:
+    """The key to sign with, where that is wanted.
+
+    Raises:
+        UsageError: there is none, or there is nothing to sign.
+    """
+    if not call.sign:
+        return None
+    if call.formats and "json" not in call.formats:
+        raise UsageError("--sign signs debate.json, which is not among the formats.", "Add --format json.")
+    from orchestrator.signing import load_key
+
+    return load_key()
+
+
+def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
+    """Writes the folder, prints the decision and returns the exit code."""
+    assert place.folder is not None, "it was prepared before"
+    record = make_record(ended.debate, plan)
+    code = ended_as(ended.debate.state)
+    files: tuple[Path, ...] = ()
+    problem: UsageError | None = None
+    try:
+        formats = call.formats or run_folder.FORMATS
+        files = run_folder.write_run(place.folder, formats, ended.debate, record, plan, place.key)
+        files += run_folder.keep_drafts(place.folder, ended.unused)
+    except UsageError as error:
+        problem, code = error, Exit.FAILED  # not 2: the debate was held, and to repeat it would be to pay again
+    if call.as_json:
+        outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain)
+        answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
+    else:
+        answer(f"{visible(_decision(ended.debate, record))}\n")
+    for line in _last_words(plan, record, files):
+        call.tell(line)
+    if problem is not None:
+        tell(f"error: {problem}")
+        tell(f"The debate is closed and kept; write its files again: run-debate --resume {record.thread_id}")
+    return code
+
+
+def _decision(debate: Debate, record: DecisionRecord) -> str:
+    """What was decided, its marks first."""
+    marks = list(marks_of(record))
+    if record.decision is not None:
+        return "\n\n".join([*marks, record.decision])
+    if record.rehearsal and debate.synthesis:
+        return "\n\n".join([*marks, debate.synthesis.words])
+    return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."
+
+
+def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> Iterator[str]:
+    for warning in record.warnings:
+        if warning not in plan.notices:  # those were told at the beginning
+            yield f"warning: {warning}"
+    for uncertain in record.uncertain:
+        yield f"uncertain: {uncertain}"
+    for file in files:
+        yield f"wrote {file}"
+
+
+def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
+    """Says what went wrong, what is kept, and as the last line how to go on."""
+    debate, kept = _begun(place), _kept(place, error)
+    tell(f"error: {error}")
+    if debate is not None:
+        turns = debate.state.turn_count
+        tell(f"{turns} committed {'turn is' if turns == 1 else 'turns are'} kept: debate-hall show {place.thread_id}")
+    for call_made in place.paid.uncertain:
+        tell(f"uncertain: {call_made}")
+    for file in kept:
+        tell(f"Drafts that became no turn are in {file}")
+    if call.as_json:
+        outcome = result.failed(error, code, place.rehearsal, place.paid.spent, debate, place.paid.uncertain)
+        with suppress(UsageError):  # there is nowhere left to say it
+            answer(json_text({**outcome, "files": [str(file) for file in kept]}))
+    if debate is not None and debate.state.status is Status.ACTIVE and not isinstance(error, LeaseLost):
+        tell(f"Go on with: run-debate --resume {place.thread_id}")
+    return code
+
+
+def _kept(place: Place, error: DebateError) -> tuple[Path, ...]:
+    """The file of the drafts that are paid for and became no turn; where no file can be written, they are told."""
+    if place.folder is None:
+        return ()
+    beside = "-elsewhere" if isinstance(error, LeaseLost) else ""  # the folder is another process's by now
+    try:
+        return run_folder.keep_drafts(place.folder, place.paid.unused, beside)
+    except UsageError as refused:
+        tell(f"error: {refused}")
+        for draft in place.paid.unused:
+            tell(f"The draft of {_title(draft)}:\n{draft.text}")
+        return ()
+
+
+def _title(draft: Draft) -> str:
+    return f"{draft.seat.slot} ({draft.seat.agent}, {draft.step}, {draft.answered})"
+
+
+def _begun(place: Place) -> Debate | None:
+    """The debate as it stands, if it was opened."""
+    if place.thread_id is None:
+        return None
+    try:
+        with Hall.open() as hall:
+            return hall.debate(place.thread_id)
+    except DebateError:
+        return None  # what is reported is the first error
+
+
+def print_usage_failure(message: str) -> None:
+    answer(json_text(result.failed(UsageError(message), Exit.USAGE)))

@@ -1,0 +1,155 @@
+"""The embedded store's runs: who holds a thread, what they told, and the journal of what they asked.
+
+Every write of a run checks its lease in its own transaction: a process that was only asleep, and whose thread another
+has taken over, writes nothing any more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from orchestrator.errors import HallError, LeaseLost, LedgerBroken, UnknownThread
+from orchestrator.hall.debate import State
+from orchestrator.hall.journal import StoredRecord
+from orchestrator.hall.ledger import Standing
+from orchestrator.hall.sqlite_file import SQLiteFile
+from orchestrator.hall.store import Attention, Holder, Lease, RunRow
+from orchestrator.hall.terms import Status
+
+RUN = "epoch, place, pid, beat_at, released"
+TEXT = "iif(typeof(words) = 'text', words, NULL), iif(typeof(salt) = 'text', salt, NULL)"
+
+
+class SQLiteRuns(SQLiteFile):
+    """The half of a `Store` that runs use."""
+
+    def begin_run(self, thread_id: str, holder: Holder, at: str, after: int, succeeds: bool = False) -> Lease | None:
+        with self._transaction() as db:
+            no, name, *_ = thread_row(db, thread_id)
+            newest = db.execute("SELECT epoch, request FROM runs WHERE no = ? ORDER BY epoch DESC", (no,)).fetchone()
+            epoch, request = newest or (0, None)
+            if epoch != after:
+                return None
+            db.execute(
+                "INSERT INTO runs (no, epoch, place, pid, began_at, beat_at, request) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (no, epoch + 1, holder.place, holder.pid, at, at, request if succeeds else None),
+            )
+        return Lease(name, epoch + 1)
+
+    def attend(self, lease: Lease, at: str) -> Attention:
+        with self._transaction() as db:
+            no, *rest = held_row(db, lease)
+            (request,) = db.execute(
+                "UPDATE runs SET beat_at = ? WHERE no = ? AND epoch = ? RETURNING request", (at, no, lease.epoch)
+            ).fetchone()
+        return Attention(standing_of(*rest).state.status is Status.ACTIVE, request)
+
+    def release_run(self, lease: Lease, at: str) -> None:
+        with self._transaction() as db:
+            no = thread_row(db, lease.thread_id)[0]
+            db.execute(
+                "UPDATE runs SET released = 1, beat_at = ? WHERE no = ? AND epoch = ?"
+                " AND epoch = (SELECT max(epoch) FROM runs WHERE no = ?)",
+                (at, no, lease.epoch, no),
+            )
+
+    def request_stop(self, thread_id: str, why: str) -> None:
+        with self._transaction() as db:
+            no = thread_row(db, thread_id)[0]
+            db.execute(
+                "UPDATE runs SET request = ? WHERE no = ? AND epoch = (SELECT max(epoch) FROM runs WHERE no = ?)",
+                (why, no, no),
+            )
+
+    def report(self, lease: Lease, reports: Sequence[str]) -> None:
+        with self._transaction() as db:
+            no = held_row(db, lease)[0]
+            (told,) = db.execute("SELECT count(*) FROM reports WHERE no = ?", (no,)).fetchone()
+            rows = [(no, number, report) for number, report in enumerate(reports, start=told)]
+            db.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+
+    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, str]]:
+        with self._snapshot() as db:
+            told = "SELECT number, report FROM reports WHERE no = ? AND number > ? ORDER BY number"
+            return db.execute(told, (thread_row(db, thread_id)[0], after)).fetchall()
+
+    def run_row(self, thread_id: str) -> RunRow | None:
+        with self._snapshot() as db:
+            return newest_run(db, thread_row(db, thread_id)[0])
+
+    def run_spans(self, thread_id: str) -> Sequence[tuple[str, str]]:
+        with self._snapshot() as db:
+            spans = "SELECT began_at, beat_at FROM runs WHERE no = ? ORDER BY epoch"
+            return db.execute(spans, (thread_row(db, thread_id)[0],)).fetchall()
+
+    def keep(self, lease: Lease, records: Sequence[StoredRecord]) -> None:
+        with self._transaction() as db:
+            no = held_row(db, lease)[0]
+            for record in records:
+                text_id = add_text(db, record.salt, record.text or "") if record.salt is not None else None
+                row = (no, record.number, record.hash, record.stored, text_id)
+                db.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
+
+    def journal(self, thread_id: str) -> Sequence[StoredRecord]:
+        with self._snapshot() as db:
+            rows = db.execute(
+                f"SELECT number, hash, stored, {TEXT} FROM journal LEFT JOIN texts ON id = text_id"
+                " WHERE no = ? ORDER BY number",
+                (thread_row(db, thread_id)[0],),
+            )
+            return [StoredRecord(*row) for row in rows]
+
+
+def add_text(db: sqlite3.Connection, salt: str, words: str) -> int:
+    text_id: int
+    (text_id,) = db.execute("INSERT INTO texts (salt, words) VALUES (?, ?) RETURNING id", (salt, words)).fetchone()
+    return text_id
+
+
+def thread_row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, str]:
+    row: tuple[int, str, str, str] | None = None
+    if (
+        isinstance(thread_id, str) and thread_id.isascii()
+    ):  # no other id can be there, and SQLite cannot be asked for a lone surrogate
+        named = db.execute("SELECT no, thread_id, head, state FROM threads WHERE thread_id = ?", (thread_id,))
+        row = named.fetchone()
+    if row is None:
+        raise UnknownThread(f"There is no debate {thread_id}.", "`debate-hall list` shows those there are.")
+    return row
+
+
+def held_row(db: sqlite3.Connection, lease: Lease) -> tuple[int, str, str, str]:
+    """Returns the thread's row, if the lease is good."""
+    row = thread_row(db, lease.thread_id)
+    newest = newest_run(db, row[0])
+    if newest is None or newest.epoch != lease.epoch or newest.released:
+        now = f"{newest.holder} has taken it over" if newest and newest.epoch != lease.epoch else "it has ended"
+        raise LeaseLost(
+            f"This process does not run {row[1]} any more: {now}. Nothing more was written.",
+            f"See how it goes: debate-hall show {row[1]}",
+        )
+    return row
+
+
+def newest_run(db: sqlite3.Connection, no: int) -> RunRow | None:
+    row = db.execute(f"SELECT {RUN} FROM runs WHERE no = ? ORDER BY epoch DESC LIMIT 1", (no,)).fetchone()
+    return run_of(*row) if row else None
+
+
+def run_of(epoch: int | None, place: str, pid: int, beat_at: str, released: int) -> RunRow | None:
+    return None if epoch is None else RunRow(epoch, Holder(place, pid), beat_at, bool(released))
+
+
+def standing_of(thread_id: str, head: str, state: str) -> Standing:
+    decoded = readable(state)
+    if decoded is None:
+        raise LedgerBroken(thread_id, None, "the state beside the head cannot be read")
+    return Standing(head, decoded)
+
+
+def readable(state: str) -> State | None:
+    try:
+        return State.decode(state)
+    except (ValueError, RecursionError, HallError):
+        return None

@@ -1,0 +1,270 @@
+"""What a run asks and what came of it, written down before and after every call, so that nothing is bought twice.
+
+A reply that was paid for is found again by its seat's slot, its step and what was asked, whatever route gave it. A call
+whose outcome nobody knows, because its process died before, is uncertain: it is listed, counted at its bound, and made
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import anyio
+
+from orchestrator.budget import Bound, taken, total_bound
+from orchestrator.errors import ModelError
+from orchestrator.hall.canonical import SaltedText
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record
+from orchestrator.hall.store import Lease
+from orchestrator.models.base import Message, Reply, Request, Usage
+from orchestrator.usage import total
+from orchestrator.worker import in_thread
+
+
+class Ask(NamedTuple):
+    """A call that a seat needs: for which step, and what is asked."""
+
+    slot: str
+    step: str
+    request: Request
+
+
+class Heard(NamedTuple):
+    """A reply and the route that gave it; `known` when an earlier process paid for it."""
+
+    reply: Reply
+    route: str
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertain:
+    """A call whose outcome nobody knows; `at` is when it was to be made, `bound` the most it can have taken."""
+
+    slot: str
+    step: str
+    attempt: int
+    route: str
+    at: str
+    bound: Bound
+
+    def __str__(self) -> str:
+        return f"{self.slot} {self.step}, attempt {self.attempt} through {self.route} at {self.at}"
+
+
+class Journal:
+    """One thread's journal, for the process that holds its lease.
+
+    Args:
+        hall: where the thread is.
+        lease: what is written is refused (LeaseLost) once it is good no more.
+        lines: the journal so far.
+        clock: says what time it is, in UTC.
+    """
+
+    def __init__(
+        self,
+        hall: Hall,
+        lease: Lease,
+        lines: Iterable[JournalLine] = (),
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._hall, self._lease, self._clock = hall, lease, clock
+        self._lines = list(lines)
+        self._writing = anyio.Lock()
+
+    @classmethod
+    async def opened(cls, hall: Hall, lease: Lease) -> Journal:
+        """Reads a thread's journal.
+
+        Raises:
+            LedgerBroken, StoreError
+        """
+        return cls(hall, lease, await in_thread(hall.journal, lease.thread_id))
+
+    @classmethod
+    def to_read(cls, hall: Hall, thread_id: str) -> Journal:
+        """A thread's journal for one who writes nothing.
+
+        Raises:
+            LedgerBroken, StoreError
+        """
+        return cls(hall, Lease(thread_id, 0), hall.journal(thread_id))
+
+    async def begin(self, folder: str | None, changes: str | None) -> None:
+        """Notes that this process takes the run up."""
+        await self._write(
+            [(Begun(epoch=self._lease.epoch, at=self._now(), folder=folder, changes=changes), None, None)]
+        )
+
+    async def intend(self, asks: Sequence[Ask], bounds: Sequence[Bound]) -> list[int]:
+        """Notes calls that are about to be made, all at once; returns the numbers of their records."""
+        records = []
+        for ask, bound in zip(asks, bounds, strict=True):
+            words = SaltedText(_asked(ask.request.messages), secrets.token_hex(32))
+            intent = Intent(
+                epoch=self._lease.epoch,
+                at=self._now(),
+                slot=ask.slot,
+                step=ask.step,
+                attempt=self._attempts(ask) + 1,
+                route=ask.request.model,
+                request=words.digest,
+                tokens=bound.tokens,
+                cost=_amount(bound.cost_usd),
+            )
+            records.append((intent, "", words.salt))
+        return await self._write(records)
+
+    async def heard(self, number: int, reply: Reply) -> None:
+        """Notes a reply; it is written even while the call is being cancelled, for it is paid for."""
+        words = SaltedText(reply.text, secrets.token_hex(32))
+        outcome = Outcome(
+            at=self._now(),
+            intent=number,
+            answered=reply.model,
+            digest=words.digest,
+            charged=True,
+            **_counts(reply.usage),
+        )
+        await self._write([(outcome, words.text, words.salt)])
+
+    async def failed(self, number: int, error: ModelError) -> None:
+        """Notes that a call brought nothing, or an answer of no use."""
+        words = SaltedText(error.text, secrets.token_hex(32)) if error.text else None
+        outcome = Outcome(
+            at=self._now(),
+            intent=number,
+            failed=error.code,
+            digest=words.digest if words else None,
+            charged=error.maybe_billed,
+            **_counts(error.usage),
+        )
+        await self._write([(outcome, words.text if words else None, words.salt if words else None)])
+
+    def reply_to(self, ask: Ask, usable: Callable[[str], bool]) -> Heard | None:
+        """Returns a reply that was paid for already.
+
+        Args:
+            usable: whether a text is worth taking; of one that is not the seat is asked again.
+        """
+        intents = self._same(ask)
+        for line in self._lines if intents else ():
+            if isinstance(line.record, Outcome) and line.record.intent in intents and line.text is not None:
+                outcome, intent = line.record, intents[line.record.intent]
+                if outcome.failed is None and usable(line.text):
+                    reply = Reply(line.text, outcome.answered or intent.route, _usage(outcome) or _UNCOUNTED)
+                    return Heard(reply, intent.route, known=True)
+        return None
+
+    def _same(self, ask: Ask) -> dict[int, Intent]:
+        """The intents in which this seat asked the same before, by number. A redaction has taken the salts of those
+        that it concerns."""
+        before = [(line, line.record) for line in self._lines if isinstance(line.record, Intent)]
+        before = [pair for pair in before if _of_seat(pair[1], ask) and pair[0].salt is not None]
+        asked = _asked(ask.request.messages) if before else ""
+        return {
+            line.number: intent
+            for line, intent in before
+            if SaltedText(asked, line.salt or "").digest == intent.request
+        }
+
+    @property
+    def begun(self) -> tuple[Begun, ...]:
+        """Every time a process took the run up."""
+        return tuple(line.record for line in self._lines if isinstance(line.record, Begun))
+
+    @property
+    def uncertain(self) -> tuple[Uncertain, ...]:
+        """The calls whose outcome nobody knows; while none is under way."""
+        return tuple(_uncertain(intent) for intent in _without_outcome(self._lines))
+
+    @property
+    def newly_uncertain(self) -> tuple[Uncertain, ...]:
+        """Those of the process that held the run last."""
+        last = max((line.number for line in self._lines if isinstance(line.record, Begun)), default=-1)
+        return tuple(_uncertain(intent) for intent in _without_outcome(self._lines, after=last))
+
+    @property
+    def spent(self) -> Usage:
+        """What the providers counted, of every call of every process."""
+        return total(
+            usage for line in self._lines if isinstance(line.record, Outcome) and (usage := _usage(line.record))
+        )
+
+    @property
+    def spent_at_most(self) -> Bound:
+        """What every call took, those without a count at their bound, unless they certainly cost nothing."""
+        lines = self._lines
+        intents = {line.number: _bound(line.record) for line in lines if isinstance(line.record, Intent)}
+        outcomes = [line.record for line in lines if isinstance(line.record, Outcome)]
+        ended = [taken(intents[outcome.intent], _usage(outcome), charged=outcome.charged) for outcome in outcomes]
+        return total_bound([*ended, *(_bound(intent) for intent in _without_outcome(lines))])
+
+    def _attempts(self, ask: Ask) -> int:
+        return sum(isinstance(line.record, Intent) and _of_seat(line.record, ask) for line in self._lines)
+
+    async def _write(self, records: Sequence[tuple[Record, str | None, str | None]]) -> list[int]:
+        with anyio.CancelScope(shield=True):
+            async with self._writing:  # numbers follow one another without a gap
+                first = len(self._lines)
+                lines = [JournalLine(first + n, *record) for n, record in enumerate(records)]
+                await in_thread(self._hall.runs.keep, self._lease, lines)
+                self._lines += lines
+        return [line.number for line in lines]
+
+    def _now(self) -> str:
+        return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_UNCOUNTED = Usage(input=0, cached=0, output=0, cost_usd=None)
+
+
+def _of_seat(intent: Intent, ask: Ask) -> bool:
+    return (intent.slot, intent.step) == (ask.slot, ask.step)
+
+
+def _asked(messages: Sequence[Message]) -> str:
+    """What is asked, as one short text: routes, limits and waits are not part of it."""
+    told = json.dumps([(message.speaker, message.text) for message in messages], ensure_ascii=False)
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _counts(usage: Usage | None) -> dict[str, Any]:
+    if usage is None:
+        return {}
+    return {"input": usage.input, "cached": usage.cached, "output": usage.output, "cost": _amount(usage.cost_usd)}
+
+
+def _amount(cost: Decimal | None) -> str | None:
+    return None if cost is None else format(cost, "f")
+
+
+def _usage(outcome: Outcome) -> Usage | None:
+    if outcome.input is None:
+        return None
+    cost = None if outcome.cost is None else Decimal(outcome.cost)
+    return Usage(input=outcome.input, cached=outcome.cached or 0, output=outcome.output or 0, cost_usd=cost)
+
+
+def _bound(intent: Intent) -> Bound:
+    return Bound(intent.tokens, None if intent.cost is None else Decimal(intent.cost))
+
+
+def _without_outcome(lines: Sequence[JournalLine], after: int = -1) -> Iterator[Intent]:
+    ended = {line.record.intent for line in lines if isinstance(line.record, Outcome)}
+    for line in lines:
+        if isinstance(line.record, Intent) and line.number > after and line.number not in ended:
+            yield line.record
+
+
+def _uncertain(intent: Intent) -> Uncertain:
+    return Uncertain(intent.slot, intent.step, intent.attempt, intent.route, intent.at, _bound(intent))
