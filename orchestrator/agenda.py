@@ -63,15 +63,16 @@ def changes(debate: Debate) -> int:
 
 
 def last_word(debate: Debate) -> str:
-    """The newest turn of Door, with which a debate closes.
+    """Door's newest word, a turn or a refinement, with which a debate closes.
 
     Raises:
         RunPaused: it was redacted.
     """
-    line = next(line for line in reversed(debate.turns) if line.turn.role is Role.DOOR)
+    line = debate.at(debate.state.synthesis_seq)
+    assert line is not None, "Door has spoken"
     if line.text is None:
         raise RunPaused(
-            f"Door's last turn in {debate.state.thread_id} was redacted, so there is no synthesis to close with.",
+            f"Door's last word in {debate.state.thread_id} was redacted, so there is no synthesis to close with.",
             "Close it with a synthesis of your own (close_debate).",
         )
     return line.text

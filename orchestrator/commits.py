@@ -92,6 +92,18 @@ class Commits:
         self.emit(SeatMissing(**told, code=error.code, message=error.message))
         return moved
 
+    async def refine(self, base: Debate, draft: Draft) -> str | None:
+        """Commits a new synthesis; returns the new head, or None when somebody else changed what it rests on."""
+
+        async def commit(head: str) -> str:
+            refined = await in_thread(
+                self.hall.refine, self.thread_id, draft.text, seat=_seat_record(draft), expected_head=head
+            )
+            self.paid.committed(draft)
+            return refined["head"]
+
+        return await self._behind(base, 0, base.head, commit)
+
     async def note(self, about: About, words: str, slot: str | None = None, head: str | None = None) -> str:
         """Notes what the run had to do, for the record; returns the new head."""
         noted = await in_thread(self.hall.note, self.thread_id, words, about, AUTHOR, slot=slot, expected_head=head)

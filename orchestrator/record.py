@@ -6,11 +6,11 @@ citations are checked against the pinned evidence, seats and costs are those of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from orchestrator.contract import lacks, words_of_wind
 from orchestrator.evidence import Evidence, check, citations
@@ -20,12 +20,21 @@ from orchestrator.hall.entries import Turn
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan
+from orchestrator.seating import (
+    Attempts,
+    Part,
+    SeatCost,
+    Substitution,
+    Tokens,
+    attempts_of,
+    contributions,
+    cost_of,
+    seats_of,
+    substitutions_of,
+    tokens_of,
+)
 
 SCHEMA: Literal["run-debate/record/v1"] = "run-debate/record/v1"
-
-
-class Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Constraint(Part):
@@ -55,45 +64,6 @@ class EvidenceUsed(Part):
     id: str
     path: str
     sha256: str
-
-
-class Tokens(Part):
-    input: int
-    cached: int
-    output: int
-
-
-class SeatCost(Part):
-    """One voice over the whole debate. `cost_usd` is None when a price is unknown, as that of a turn which no runner
-    committed; unknown is never zero."""
-
-    role: Role
-    agent: str
-    lens: str | None
-    asked: str
-    answered: tuple[str, ...]
-    turns: int
-    tokens: Tokens
-    cost_usd: Decimal | None
-
-
-class Substitution(Part):
-    """A turn that another route wrote than the one its seat asks first; `why` are the calls that failed before."""
-
-    turn: int
-    agent: str
-    asked: str
-    route: str
-    answered: str
-    why: tuple[str, ...]
-
-
-class Attempts(Part):
-    """The calls for a turn that brought none, `route: what went wrong`, in their order."""
-
-    turn: int
-    agent: str
-    failed: tuple[str, ...]
 
 
 class DecisionRecord(Part):
@@ -140,7 +110,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     """
     evidence = plan.evidence if plan else ()
     rehearsal = REHEARSAL in debate.state.marks
-    turns = [line.turn for line in debate.turns]
+    written = contributions(debate)
     checked = tuple(_citations(debate, evidence))
     broken = [f"T{found.turn} cites {found.citation}: {found.problem}" for found in checked if found.problem]
     synthesis = debate.synthesis
@@ -159,14 +129,14 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         citations=checked,
         balance=balance(debate.state),
         starved_roles=debate.state.starved_roles,
-        seats=tuple(_seats(turns)),
-        substitutions=tuple(_substitutions(turns)),
-        attempts=tuple(_attempts(turns)),
+        seats=tuple(seats_of(written)),
+        substitutions=tuple(substitutions_of(written)),
+        attempts=tuple(attempts_of(written)),
         resumed=len(debate.notes(About.RESUMED)),
         uncertain=_notes(debate, About.UNCERTAIN),
         changes=_notes(debate, About.CHANGED),
-        tokens=_tokens(turns),
-        cost_usd=_cost(turns),
+        tokens=tokens_of(written),
+        cost_usd=cost_of(written),
         decided_at=debate.closing.entry.at if debate.closing else debate.state.updated_at,
         plan_hash=debate.opened.plan,
         head=debate.head,
@@ -213,7 +183,7 @@ def _walls(debate: Debate) -> Iterator[tuple[Turn, str]]:
 
 def _verdicts(debate: Debate) -> Iterator[Verdict]:
     for turn, text in _walls(debate):
-        yield Verdict(turn=turn.turn_index + 1, agent=_speaker(turn), verdict=read_wall(text).verdict)
+        yield Verdict(turn=turn.turn_index + 1, agent=turn.agent_role or "unnamed", verdict=read_wall(text).verdict)
 
 
 def _constraints(debate: Debate) -> Iterator[Constraint]:
@@ -228,57 +198,3 @@ def _citations(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[Citatio
         for found in citations(line.text or ""):
             problem = check(found, evidence)
             yield Citation(turn=line.turn.turn_index + 1, citation=str(found), problem=problem)
-
-
-def _seats(turns: Iterable[Turn]) -> Iterator[SeatCost]:
-    groups: dict[tuple[Role, str, str | None], list[Turn]] = {}
-    for turn in turns:
-        groups.setdefault((turn.role, _speaker(turn), turn.seat.lens if turn.seat else None), []).append(turn)
-    for (role, agent, lens), spoken in groups.items():
-        asked = next((turn.seat.asked for turn in spoken if turn.seat), "")
-        yield SeatCost(
-            role=role,
-            agent=agent,
-            lens=lens,
-            asked=asked,
-            answered=tuple(dict.fromkeys(turn.model or "unnamed" for turn in spoken)),
-            turns=len(spoken),
-            tokens=_tokens(spoken),
-            cost_usd=_cost(spoken),
-        )
-
-
-def _speaker(turn: Turn) -> str:
-    return turn.agent_role or "unnamed"
-
-
-def _substitutions(turns: Iterable[Turn]) -> Iterator[Substitution]:
-    for turn in turns:
-        if turn.seat and turn.seat.route:
-            yield Substitution(
-                turn=turn.turn_index + 1,
-                agent=turn.seat.agent,
-                asked=turn.seat.asked,
-                route=turn.seat.route,
-                answered=turn.seat.answered,
-                why=turn.seat.tried or (),
-            )
-
-
-def _attempts(turns: Iterable[Turn]) -> Iterator[Attempts]:
-    for turn in turns:
-        if turn.seat and turn.seat.tried:
-            yield Attempts(turn=turn.turn_index + 1, agent=turn.seat.agent, failed=turn.seat.tried)
-
-
-def _tokens(turns: Sequence[Turn]) -> Tokens:
-    return Tokens(
-        input=sum(turn.token_input or 0 for turn in turns),
-        cached=sum(turn.seat.cached or 0 for turn in turns if turn.seat),
-        output=sum(turn.token_output or 0 for turn in turns),
-    )
-
-
-def _cost(turns: Sequence[Turn]) -> Decimal | None:
-    costs = [turn.seat.cost if turn.seat else None for turn in turns]
-    return None if None in costs else sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))

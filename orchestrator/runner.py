@@ -196,7 +196,10 @@ class _Runner:
             if not closes or planned is None:
                 raise met
             await self._hear(planned, Role.WALL)
-            await self._hear(planned, Role.DOOR)
+            if (await self.commits.look()).state.round_is_open:
+                await self._hear(planned, Role.DOOR)
+            else:
+                await self._refine(planned)
             await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {met.message}")
             await self._close()
         except LimitMet as still:
@@ -260,6 +263,16 @@ class _Runner:
             self.assigning.kept(planned, debate, steps),
         )
         return tuple(_with_checklist(draft, checklists) for draft in drafts)
+
+    async def _refine(self, planned: PlannedRound) -> None:
+        """Door, who has spoken in this round, says its last word again, now as the debate's decision."""
+        while True:
+            debate = await self.commits.look()
+            (draft,) = await self._draft(planned, debate, [(planned.doors[0], "turn")])
+            if isinstance(draft, Failure):
+                await self.commits.go_on_without(draft, [], debate, debate.head)
+            elif await self.commits.refine(debate, draft) is not None:
+                return
 
     async def _close(self) -> None:
         """Closes with the last word of Door, after Wind and Wall were heard in a round that somebody else opened."""

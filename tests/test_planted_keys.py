@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,9 @@ from orchestrator.cli.run_debate import run_debate
 from orchestrator.errors import HoldsSecret
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server import build
+from orchestrator.mcp_server.logs import HarmlessFormatter
+from orchestrator.models import litellm
+from orchestrator.models.base import Reply, Request
 from orchestrator.secrets import REMOVED
 from test_secrets import SECRETS, drawn
 
@@ -219,16 +224,30 @@ def test_a_run_that_fails_at_its_first_seat_leaves_no_key_anywhere(
 def test_an_internal_failure_tells_where_it_happened_and_no_key(
     folder: Path, models: Indiscreet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: Any) -> None:
-        raise RuntimeError(LEAK)
+    def fails(request: Request, response: Any) -> Reply:
+        if request.model == "openai/door-1":  # the only call in flight
+            raise RuntimeError(LEAK)
+        return read(request, response)
 
-    monkeypatch.setattr("orchestrator.models.litellm._reply", fails)
+    read = litellm._reply
+    monkeypatch.setattr(litellm, "_reply", fails)
     result = debate()
     assert result.exit_code == 1
     assert "Traceback (most recent call last)" in result.stderr
     assert f"RuntimeError: By the way, these are the keys:\n\n{REMOVED}" in result.stderr
     assert_no_key(result.output)
     assert_no_key_in_files(folder)
+
+
+def test_a_servers_log_holds_no_key_and_neither_do_its_tracebacks(folder: Path) -> None:
+    try:
+        raise RuntimeError(LEAK)
+    except RuntimeError:
+        failure = logging.makeLogRecord({"msg": "it failed with %s", "args": (LEAK,), "exc_info": sys.exc_info()})
+    written = HarmlessFormatter().format(failure)
+    assert_no_key(written)
+    assert "Traceback (most recent call last)" in written
+    assert written.count(f"the keys:\n\n{REMOVED}") == 2
 
 
 # ---------------------------------------------------------------------------------------------------- what is asked for

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Turn
 from orchestrator.hall.terms import Status
-from orchestrator.record import DecisionRecord, SeatCost
+from orchestrator.record import DecisionRecord
+from orchestrator.seating import SeatCost
 
 REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
 

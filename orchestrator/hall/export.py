@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.hall import octave, results
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import text_of
+from orchestrator.hall.terms import About
 
 SCHEMA = "debate-hall/debate/v1"
 
@@ -49,12 +50,18 @@ def export_octave(debate: Debate) -> str:
             synthesis=synthesis.words if synthesis else None,
             marks=state.marks,
             reason=closing.words if closing and not synthesis else None,
+            degraded=_told(debate, About.MISSING),
+            closed_early=_told(debate, About.CLOSED_EARLY),
         )
     )
 
 
+def _told(debate: Debate, about: About) -> str | None:
+    return "\n".join(line.words for line in debate.notes(about)) or None
+
+
 def _octave_turn(line: Line) -> octave.TranscriptTurn:
-    body = line.turn
+    body, seat = line.turn, line.turn.seat
     return octave.TranscriptTurn(
         index=body.turn_index,
         round=body.round,
@@ -66,4 +73,6 @@ def _octave_turn(line: Line) -> octave.TranscriptTurn:
         hash=line.hash,
         content=line.text,
         redacted_reason=(line.erased_why or "redacted") if line.text is None else None,
+        asked=seat.asked if seat and seat.route else None,
+        tried="; ".join(seat.tried) if seat and seat.tried else None,
     )

@@ -83,13 +83,18 @@ _KINDS = {record.kind: record for record in get_args(Record)}
 
 
 class StoredRecord(NamedTuple):
-    """A row as a store holds it, nothing believed yet. An intent has a salt beside it and no text."""
+    """A row as a store holds it, nothing believed yet. An intent has a salt beside it and no text.
+
+    `answers` is the number of the intent that an outcome belongs to: where a redaction has taken that one's salt, what
+    was asked held the redacted words, and the answer is kept without its text.
+    """
 
     number: int
     hash: str
     stored: str
     text: str | None = None
     salt: str | None = None
+    answers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,8 @@ def seal(thread_id: str, line: JournalLine) -> StoredRecord:
     """Returns a line in the form in which stores keep it."""
     header = {"v": VERSION, "thread_id": thread_id, "number": line.number, "kind": line.record.kind}
     stored = canonical.encode(header | plain(line.record))
-    return StoredRecord(line.number, canonical.digest(DOMAIN, stored.encode()), stored, line.text, line.salt)
+    answers = line.record.intent if isinstance(line.record, Outcome) else None
+    return StoredRecord(line.number, canonical.digest(DOMAIN, stored.encode()), stored, line.text, line.salt, answers)
 
 
 def read(thread_id: str, rows: Sequence[StoredRecord], *, redacted: bool) -> tuple[JournalLine, ...]:

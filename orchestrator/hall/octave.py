@@ -50,6 +50,8 @@ class TranscriptTurn:
     hash: str  # of the turn's ledger entry
     content: str | None
     redacted_reason: str | None = None
+    asked: str | None = None  # the model asked first, where another one answered
+    tried: str | None = None  # the calls that brought no turn, and why
 
     def __post_init__(self) -> None:
         if (self.content is None) == (self.redacted_reason is None):
@@ -60,7 +62,10 @@ class TranscriptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A whole debate as values. `marks` are words every output must carry, such as REHEARSAL."""
+    """A whole debate as values.
+
+    `marks` are words every output must carry, such as REHEARSAL; `degraded` and `closed_early` say why they are there.
+    """
 
     thread_id: str
     topic: str
@@ -74,6 +79,8 @@ class Transcript:
     synthesis: str | None = None
     marks: tuple[str, ...] = ()
     reason: str | None = None  # of a forced close
+    degraded: str | None = None
+    closed_early: str | None = None
 
 
 def emit(transcript: Transcript) -> str:
@@ -91,6 +98,8 @@ def emit(transcript: Transcript) -> str:
         *_text("HEAD", transcript.head, "  "),
         *_text("OPENED_AT", transcript.opened_at, "  "),
         *_marks(transcript.marks),
+        *_text("DEGRADED", transcript.degraded, "  "),
+        *_text("CLOSED_EARLY", transcript.closed_early, "  "),
         *_text("THREAD_ID", transcript.thread_id),
         *_text("TOPIC", transcript.topic),
         f"MODE::{transcript.mode}",
@@ -133,6 +142,8 @@ def _turn(turn: TranscriptTurn) -> list[str]:
         f"{pad}COGNITION::{turn.cognition}",
         *_text("AGENT_ROLE", turn.agent_role, pad),
         *_text("MODEL", turn.model, pad),
+        *_text("MODEL_ASKED", turn.asked, pad),
+        *_text("TRIED", turn.tried, pad),
         *_text("TIMESTAMP", turn.at, pad),
         *_text("HASH", turn.hash, pad),
         *_text("REDACTED", turn.redacted_reason, pad),
@@ -249,6 +260,7 @@ def _read(lines: _Lines) -> Transcript:
     lines.expect("===DEBATE_TRANSCRIPT===", "META:", "  TYPE::DEBATE_TRANSCRIPT", f'  VERSION::"{VERSION}"')
     head, opened_at = lines.required("HEAD", "  "), lines.required("OPENED_AT", "  ")
     marks = lines.words("MARKS", "  ")
+    degraded, closed_early = lines.text("DEGRADED", "  "), lines.text("CLOSED_EARLY", "  ")
     thread_id, topic = lines.required("THREAD_ID"), lines.required("TOPIC")
     mode = lines.term("MODE", Mode)
     closed = lines.starts(f"STATUS::{_CLOSED}")
@@ -262,7 +274,20 @@ def _read(lines: _Lines) -> Transcript:
     synthesis = lines.text("SYNTHESIS")
     lines.expect("===END===")
     return Transcript(
-        thread_id, topic, mode, status, head, opened_at, max_turns, max_rounds, turns, synthesis, marks, reason
+        thread_id=thread_id,
+        topic=topic,
+        mode=mode,
+        status=status,
+        head=head,
+        opened_at=opened_at,
+        max_turns=max_turns,
+        max_rounds=max_rounds,
+        turns=turns,
+        synthesis=synthesis,
+        marks=marks,
+        reason=reason,
+        degraded=degraded,
+        closed_early=closed_early,
     )
 
 
@@ -281,12 +306,24 @@ def _read_turn(lines: _Lines, pad: str) -> TranscriptTurn:
     index, round_ = lines.number("TURN_INDEX", pad), lines.number("ROUND", pad)
     role, cognition = lines.term("ROLE", Role, pad), lines.term("COGNITION", Cognition, pad)
     agent_role, model = lines.text("AGENT_ROLE", pad), lines.text("MODEL", pad)
+    asked, tried = lines.text("MODEL_ASKED", pad), lines.text("TRIED", pad)
     at, hash_ = lines.required("TIMESTAMP", pad), lines.required("HASH", pad)
     redacted_reason = lines.text("REDACTED", pad)
     content = lines.required("CONTENT", pad)
-    if redacted_reason is not None:
-        return TranscriptTurn(index, round_, role, cognition, agent_role, model, at, hash_, None, redacted_reason)
-    return TranscriptTurn(index, round_, role, cognition, agent_role, model, at, hash_, content)
+    return TranscriptTurn(
+        index=index,
+        round=round_,
+        role=role,
+        cognition=cognition,
+        agent_role=agent_role,
+        model=model,
+        at=at,
+        hash=hash_,
+        content=content if redacted_reason is None else None,
+        redacted_reason=redacted_reason,
+        asked=asked,
+        tried=tried,
+    )
 
 
 def _refusal(row: int, why: str) -> InvalidInput:

@@ -87,7 +87,8 @@ class SQLiteRuns(SQLiteFile):
         with self._transaction() as db:
             no = held_row(db, lease)[0]
             for record in records:
-                text_id = add_text(db, record.salt, record.text or "") if record.salt is not None else None
+                has_text = record.salt is not None and not _is_forgotten(db, no, record.answers)
+                text_id = add_text(db, record.salt or "", record.text or "") if has_text else None
                 row = (no, record.number, record.hash, record.stored, text_id)
                 db.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
 
@@ -99,6 +100,12 @@ class SQLiteRuns(SQLiteFile):
                 (thread_row(db, thread_id)[0],),
             )
             return [StoredRecord(*row) for row in rows]
+
+
+def _is_forgotten(db: sqlite3.Connection, no: int, number: int | None) -> bool:
+    """Whether a redaction has taken the salt of a record."""
+    asked = "SELECT typeof(salt) FROM journal JOIN texts ON id = text_id WHERE no = ? AND number = ?"
+    return number is not None and db.execute(asked, (no, number)).fetchone() == ("blob",)
 
 
 def add_text(db: sqlite3.Connection, salt: str, words: str) -> int:
