@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import TracebackType
 
 import anyio
 
@@ -31,6 +33,7 @@ from orchestrator.plan import Changes, Plan
 from orchestrator.record import make_record
 from orchestrator.resuming import resumable
 from orchestrator.runner import Run, hold_debate
+from orchestrator.secrets import scrub
 from orchestrator.taking_up import FIRST, NO_CHANGES, TakeUp
 from orchestrator.watch import Watch
 
@@ -112,5 +115,10 @@ def main(thread_id: str, folder: Path, epoch: int, changes: Changes) -> None:
             keep(folder, paid)
 
 
+def _tell(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    print(scrub("".join(traceback.format_exception(kind, error, where))), file=sys.stderr)
+
+
 if __name__ == "__main__":
+    sys.excepthook = _tell
     main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), Changes.model_validate_json(sys.argv[4]))

@@ -106,7 +106,7 @@ class Commits:
 
     async def note(self, about: About, words: str, slot: str | None = None, head: str | None = None) -> str:
         """Notes what the run had to do, for the record; returns the new head."""
-        noted = await in_thread(self.hall.note, self.thread_id, words, about, AUTHOR, slot=slot, expected_head=head)
+        noted = await in_thread(self.hall.note, self.thread_id, words, about.value, AUTHOR, slot=slot, expected_head=head)
         return noted["head"]
 
     async def _one(self, base: Debate, done: int, head: str, draft: Draft) -> str | None:

@@ -10,6 +10,7 @@ from orchestrator.errors import DebateError
 from orchestrator.hall.debate import DEGRADED, Debate, Line
 from orchestrator.journal import Uncertain
 from orchestrator.record import DecisionRecord
+from orchestrator.secrets import scrub
 from orchestrator.usage import NOTHING, Usage
 
 SCHEMA = "run-debate/result/v1"
@@ -118,7 +119,7 @@ def _call(call: Uncertain) -> dict[str, Any]:
 
 def told(error: DebateError) -> dict[str, str]:
     """An error as the result holds it."""
-    return {"code": error.code, "message": str(error)}
+    return {"code": error.code, "message": scrub(str(error))}
 
 
 def _turn(line: Line) -> dict[str, Any]:

@@ -128,6 +128,9 @@ def describe(plan: Plan) -> dict[str, Any]:
             for route, endpoint in plan.endpoints.items()
         },
         "timeout_s": plan.timeout_s,
+        "limits": plan.limits.model_dump(mode="json", exclude_none=True),
+        "on_limit": recipe.on_limit,
+        "on_failure": plan.on_failure,
         "notices": list(plan.notices),
     }
 
@@ -147,6 +150,8 @@ def outline(plan: Plan) -> str:
         ]
     lines += ["", *(f"{piece.id} {piece.path}, {len(piece.lines)} lines, {piece.sha256}" for piece in plan.evidence)]
     lines += [f"{plan.calls} calls, at most {plan.longest_chain} of them one after another"]
+    limits = ", ".join(f"{name} {limit}" for name, limit in plan.limits.model_dump(exclude_none=True).items())
+    lines += [f"limits: {limits}; at a limit: {recipe.on_limit}"] if limits else []
     lines += [f"note: {notice}" for notice in plan.notices]
     return "\n".join(lines) + "\n"
 

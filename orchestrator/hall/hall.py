@@ -34,7 +34,7 @@ from orchestrator.hall.entries import (
     Vote,
 )
 from orchestrator.hall.export import export_octave
-from orchestrator.hall.inputs import require_thread_id, require_words, word
+from orchestrator.hall.inputs import require_no_secret, require_thread_id, require_words, word
 from orchestrator.hall.ledger import Standing
 from orchestrator.hall.reading import Reader
 from orchestrator.hall.rules import Command
@@ -381,7 +381,9 @@ class Hall(Reader):
         plan: str | None,
         marks: Sequence[str],
     ) -> results.Summary:
-        require_thread_id(thread_id)
+        require_no_secret(require_thread_id(thread_id), "thread id")
+        if plan is not None:
+            require_no_secret(plan, "plan")
         how = word(Mode, mode, "mode")
 
         def make(state: State | None, digest: str) -> Opened:

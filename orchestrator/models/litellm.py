@@ -66,7 +66,7 @@ class LiteLLM:
             with anyio.fail_after(request.timeout_s):
                 response = await litellm.acompletion(**arguments)
         except Exception as error:
-            secrets = keys_in(os.environ)
+            secrets = keys_in(os.environ, *filter(None, [request.endpoint.api_key_env]))
             raise model_error(error, model=request.model, secrets=secrets, clock=self._clock) from error
         return _reply(request, response)
 
