@@ -7,8 +7,8 @@ its own.
 from __future__ import annotations
 
 from orchestrator.errors import RunPaused
-from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Tombstoned, Turn
+from orchestrator.hall.debate import Debate, Line, fold
+from orchestrator.hall.entries import Note, Tombstoned, Turn
 from orchestrator.hall.terms import About, Role
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
 
@@ -59,7 +59,33 @@ def _seated_in(number: int, seat: PlannedSeat, place: int = 1) -> PlannedSeat:
 
 def changes(debate: Debate) -> int:
     """How often what a seat may see has changed: turns and remarks that came, words that went."""
-    return len(debate.of(Turn, Tombstoned)) + len(debate.notes(About.REMARK))
+    return sum(map(_changes, debate.lines))
+
+
+def _changes(line: Line) -> bool:
+    body = line.entry.body
+    return isinstance(body, Turn | Tombstoned) or (isinstance(body, Note) and body.about == About.REMARK)
+
+
+def before_round(debate: Debate, number: int) -> Debate:
+    """The debate as it stood before a round's first turn."""
+    first = next((line.entry.seq for line in debate.turns if line.turn.round == number), None)
+    return fold(debate.lines[:first])
+
+
+def before_siblings(debate: Debate, role: Role, number: int) -> Debate:
+    """The debate as it stood before the newest turns, as far as they are the run's own of one role in one round.
+
+    They were drafted beside those that are still to come: a process that died between their commits, and one that goes
+    on for it, ask the same.
+    """
+    end = len(debate.lines)
+    for line in filter(_changes, reversed(debate.lines)):
+        body = line.entry.body
+        if not isinstance(body, Turn) or body.seat is None or (body.role, body.round) != (role, number):
+            break
+        end = line.entry.seq
+    return fold(debate.lines[:end])
 
 
 def last_word(debate: Debate) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from orchestrator.agenda import before_round, before_siblings
 from orchestrator.budget import Budget, total_bound
 from orchestrator.calls import NOTHING_KEPT, Kept
 from orchestrator.contract import complaint, words_of_wind
 from orchestrator.degenerate import degenerate
 from orchestrator.drafts import Assignment, Draft
 from orchestrator.errors import InvalidInput
-from orchestrator.hall.debate import Debate
+from orchestrator.hall.debate import Debate, Snapshot
 from orchestrator.hall.inputs import require_words
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Message, Request, Step
@@ -36,7 +37,8 @@ class Assigning:
     def assignment(
         self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step, checklist: Draft | None
     ) -> Assignment:
-        snapshot, words = debate.snapshot(), checklist.text if checklist else None
+        snapshot = self._seen(planned, debate, seat, step)
+        words = checklist.text if checklist else None
 
         def ask(route: str, summary: Summary | None) -> Request:
             return make_request(self.plan, snapshot, planned, seat, step, route=route, checklist=words, summary=summary)
@@ -53,6 +55,14 @@ class Assigning:
             reads_verdict = not self.plan.only_asks(planned.number) and not self.plan.is_rehearsal
             turn = replace(turn, lacking=partial(complaint, words_of_wind(debate, planned.number), reads_verdict))
         return turn
+
+    def _seen(self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step) -> Snapshot:
+        """What a seat may see: nothing of what is drafted beside it, committed already or not."""
+        if step == "checklist":
+            return before_round(debate, planned.number).snapshot()
+        if seat.role is Role.DOOR and (self.plan.recipe.doors == "sequential" or self.plan.ends_with(planned, seat)):
+            return debate.snapshot()
+        return before_siblings(debate, seat.role, planned.number).snapshot()
 
     def _useless(self, seat: PlannedSeat, text: str) -> str | None:
         """Why a reply is no turn: the hall would refuse it, or it only looks like one."""

@@ -8,6 +8,7 @@ the process itself stands in the folder's `run.log`.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import traceback
@@ -33,7 +34,7 @@ from orchestrator.plan import Changes, Plan
 from orchestrator.record import make_record
 from orchestrator.resuming import resumable
 from orchestrator.runner import Run, hold_debate
-from orchestrator.secrets import scrub
+from orchestrator.secrets import SERVER_TOKEN, scrub
 from orchestrator.taking_up import FIRST, NO_CHANGES, TakeUp
 from orchestrator.watch import Watch
 
@@ -59,6 +60,7 @@ def start(lease: Lease, folder: Path, changes: Changes = NO_CHANGES) -> subproce
             stdout=log,
             stderr=log,
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name != SERVER_TOKEN},
         )
 
 
@@ -94,6 +96,7 @@ async def hold(
 
 def write(folder: Path, plan: Plan, ended: Run) -> None:
     """Writes a run's files."""
+    run_folder.forget_drafts(folder)
     record = make_record(ended.debate, plan)
     run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
 

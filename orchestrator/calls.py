@@ -15,7 +15,7 @@ import anyio
 
 from orchestrator.budget import NO_BOUND, Bound, Budget
 from orchestrator.errors import LimitMet, ModelError, TimedOut
-from orchestrator.journal import Ask, Heard, Journal
+from orchestrator.journal import Ask, Journal, Past
 from orchestrator.models.base import Model, Reply
 from orchestrator.models.guarded import Guarded
 
@@ -82,9 +82,9 @@ class Calls:
     budget: Budget = field(default_factory=Budget)
     time: TimeLimit = NO_TIME_LIMIT
 
-    def known(self, ask: Ask, usable: Callable[[str], bool]) -> Heard | None:
-        """Returns a reply that an earlier process of the run has paid for."""
-        return self.journal.reply_to(ask, usable) if self.journal else None
+    def past(self, ask: Ask) -> tuple[Past, ...]:
+        """Returns what came when the same seat asked the same before, in an earlier process of the run too."""
+        return self.journal.past(ask) if self.journal else ()
 
     async def prepare(self, asks: Sequence[Ask], kept: Kept = NOTHING_KEPT) -> list[Ticket]:
         """Sets aside what parallel calls can take, and writes down that they will be made: all, or none.

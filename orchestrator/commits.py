@@ -88,8 +88,9 @@ class Commits:
             raise pause(seat, error)
         words = f"{seat.role} {seat.agent} ({seat.slot}) is missing: {error.message}"
         moved = await self._behind(base, done, head, lambda head: self.note(About.MISSING, words, seat.slot, head))
-        told = {"slot": seat.slot, "role": seat.role, "agent": seat.agent}
-        self.emit(SeatMissing(**told, code=error.code, message=error.message))
+        if moved is not None:
+            told = {"slot": seat.slot, "role": seat.role, "agent": seat.agent}
+            self.emit(SeatMissing(**told, code=error.code, message=error.message))
         return moved
 
     async def refine(self, base: Debate, draft: Draft) -> str | None:
@@ -106,7 +107,9 @@ class Commits:
 
     async def note(self, about: About, words: str, slot: str | None = None, head: str | None = None) -> str:
         """Notes what the run had to do, for the record; returns the new head."""
-        noted = await in_thread(self.hall.note, self.thread_id, words, about.value, AUTHOR, slot=slot, expected_head=head)
+        noted = await in_thread(
+            self.hall.note, self.thread_id, words, about.value, AUTHOR, slot=slot, expected_head=head
+        )
         return noted["head"]
 
     async def _one(self, base: Debate, done: int, head: str, draft: Draft) -> str | None:

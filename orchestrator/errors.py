@@ -337,4 +337,10 @@ class LeaseLost(RunPaused):
 
 
 class StoppedByLimit(RunPaused):
+    """Holds the `limit` that is met, as `LimitMet` names it."""
+
     code = "limit"
+
+    def __init__(self, met: LimitMet) -> None:
+        super().__init__(met.message, met.cure)
+        self.limit = met.limit

@@ -52,9 +52,9 @@ class DraftStarted(DraftEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFinished(DraftEvent):
-    """Tokens are those of all calls that this draft took; `cost_usd` is None when a price is unknown.
+    """Tokens are those of the calls that this process made for the draft; `cost_usd` is None when a price is unknown.
 
-    `known` says that an earlier process of the run had paid for it.
+    `known` says that the run had paid for it before.
     """
 
     type: ClassVar[str] = "draft_finished"
@@ -69,7 +69,7 @@ class DraftFinished(DraftEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFailed(DraftEvent):
-    """Every route failed; tokens are those of all calls that were made for it."""
+    """Every route failed; tokens are those of the calls that this process made for it."""
 
     type: ClassVar[str] = "draft_failed"
     seconds: float

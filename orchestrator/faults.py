@@ -77,6 +77,9 @@ FAULTS: Mapping[type[ModelError], Fault] = MappingProxyType(
 )
 
 
+KINDS: Mapping[str, type[ModelError]] = MappingProxyType({kind.code: kind for kind in FAULTS})
+
+
 def fault_of(error: ModelError) -> Fault:
     """What happens after a failed call; a kind that is not in the table is treated as the kind above it."""
     return next(FAULTS[kind] for kind in type(error).__mro__ if kind in FAULTS)

@@ -37,8 +37,23 @@ class Ask(NamedTuple):
     request: Request
 
 
+class Past(NamedTuple):
+    """What came of a call that was made already: a reply, or a failure's code, with its answer of no use.
+
+    `inherited` says that an earlier process made it.
+    """
+
+    number: int
+    inherited: bool
+    route: str
+    reply: Reply | None
+    failed: str | None
+    text: str
+    usage: Usage | None
+
+
 class Heard(NamedTuple):
-    """A reply and the route that gave it; `known` when an earlier process paid for it."""
+    """A reply and the route that gave it; `known` when it was paid for already."""
 
     reply: Reply
     route: str
@@ -79,6 +94,7 @@ class Journal:
     ) -> None:
         self._hall, self._lease, self._clock = hall, lease, clock
         self._lines = list(lines)
+        self._inherited = len(self._lines)  # what earlier processes wrote
         self._writing = anyio.Lock()
 
     @classmethod
@@ -121,7 +137,7 @@ class Journal:
                 tokens=bound.tokens,
                 cost=_amount(bound.cost_usd),
             )
-            records.append((intent, "", words.salt))
+            records.append((intent, words.text, words.salt))
         return await self._write(records)
 
     async def heard(self, number: int, reply: Reply) -> None:
@@ -150,31 +166,22 @@ class Journal:
         )
         await self._write([(outcome, words.text if words else None, words.salt if words else None)])
 
-    def reply_to(self, ask: Ask, usable: Callable[[str], bool]) -> Heard | None:
-        """Returns a reply that was paid for already.
-
-        Args:
-            usable: whether a text is worth taking; of one that is not the seat is asked again.
-        """
+    def past(self, ask: Ask) -> tuple[Past, ...]:
+        """Returns what came when the same seat asked the same before, in order."""
         intents = self._same(ask)
-        for line in self._lines if intents else ():
-            if isinstance(line.record, Outcome) and line.record.intent in intents and line.text is not None:
-                outcome, intent = line.record, intents[line.record.intent]
-                if outcome.failed is None and usable(line.text):
-                    reply = Reply(line.text, outcome.answered or intent.route, _usage(outcome) or _UNCOUNTED)
-                    return Heard(reply, intent.route, known=True)
-        return None
+        return tuple(
+            _past(line, line.record, intents[line.record.intent], line.number < self._inherited)
+            for line in (self._lines if intents else ())
+            if isinstance(line.record, Outcome) and line.record.intent in intents
+        )
 
     def _same(self, ask: Ask) -> dict[int, Intent]:
-        """The intents in which this seat asked the same before, by number. A redaction has taken the salts of those
-        that it concerns."""
-        before = [(line, line.record) for line in self._lines if isinstance(line.record, Intent)]
-        before = [pair for pair in before if _of_seat(pair[1], ask) and pair[0].salt is not None]
-        asked = _asked(ask.request.messages) if before else ""
+        """The intents in which this seat asked the same, by number; what was asked before a redaction is gone."""
+        asked = _asked(ask.request.messages)
         return {
-            line.number: intent
-            for line, intent in before
-            if SaltedText(asked, line.salt or "").digest == intent.request
+            line.number: line.record
+            for line in self._lines
+            if isinstance(line.record, Intent) and _of_seat(line.record, ask) and line.text == asked
         }
 
     @property
@@ -228,12 +235,19 @@ class Journal:
 _UNCOUNTED = Usage(input=0, cached=0, output=0, cost_usd=None)
 
 
+def _past(line: JournalLine, outcome: Outcome, intent: Intent, inherited: bool) -> Past:
+    usage, text = _usage(outcome), line.text or ""
+    heard = outcome.failed is None and line.text is not None  # a redaction takes texts
+    reply = Reply(text, outcome.answered or intent.route, usage or _UNCOUNTED) if heard else None
+    return Past(line.number, inherited, intent.route, reply, outcome.failed, text, usage)
+
+
 def _of_seat(intent: Intent, ask: Ask) -> bool:
     return (intent.slot, intent.step) == (ask.slot, ask.step)
 
 
 def _asked(messages: Sequence[Message]) -> str:
-    """What is asked, as one short text: routes, limits and waits are not part of it."""
+    """The hash of what is asked: routes, limits and waits are not part of it."""
     told = json.dumps([(message.speaker, message.text) for message in messages], ensure_ascii=False)
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 

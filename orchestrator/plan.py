@@ -6,7 +6,7 @@ files have changed. The runner reads a plan and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field, ValidationError
@@ -167,6 +167,10 @@ class Plan(Shape):
         """Whether Walls draft a checklist beside Wind; the first round of a Socratic debate has nothing to test."""
         return self.recipe.wall == "framework" and not self.only_asks(planned.number)
 
+    def ends_with(self, planned: PlannedRound, seat: PlannedSeat) -> bool:
+        """Whether a seat of a round has the debate's last turn, which becomes its decision."""
+        return (planned.closes or planned.number >= len(self.rounds)) and seat.slot == planned.doors[-1].slot
+
     def only_asks(self, number: int) -> bool:
         """Whether nobody takes a position in this round yet."""
         return self.recipe.socratic and number == 1
@@ -198,9 +202,17 @@ class Changes(Shape):
 
     def __str__(self) -> str:
         told = [f"{role} is asked through {', '.join(routes)}" for role, routes in self.routes.items()]
-        told += [f"the limit of {name} is {limit}" for name, limit in self.limits.model_dump(exclude_none=True).items()]
+        told += [f"it may take at most {self.limits}"] if self.limits != NO_LIMITS else []
+        told += [f"the price of {route} is {price}" for route, price in self._prices()]
         told += [f"a seat that fails makes the run {self.on_failure}"] if self.on_failure else []
         return "; ".join(told)
+
+    def _prices(self) -> Iterator[tuple[str, str]]:
+        for route, endpoint in self.endpoints.items():
+            each = (endpoint.input_cost_per_token, endpoint.output_cost_per_token)
+            dollars = [format((cost * 1_000_000).normalize(), "f") for cost in each if cost is not None]
+            if dollars:
+                yield route, f"${'/'.join(dollars)} per million tokens in/out"
 
 
 def make_plan(

@@ -97,7 +97,7 @@ def _task(plan: Plan, snapshot: Snapshot, planned: PlannedRound, seat: PlannedSe
         lens=seat.lens,
         round=planned.number,
         rounds=max(len(plan.rounds), planned.number),
-        last=(planned.closes or planned.number >= len(plan.rounds)) and seat.slot == planned.doors[-1].slot,
+        last=plan.ends_with(planned, seat),
         topic=snapshot.topic,
         questions=agent.questions,
         section=agent.section,

@@ -53,17 +53,22 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
     Returns:
         Exactly that many words, from the first to the last, or None where there is no such run.
     """
-    spoken = [[word.folded for word in words_of(source)] for source in sources]
+    spoken = list(map(_spoken, sources))
     length = min(words, max(map(len, spoken), default=0))
     if length == 0:
         return None
-    runs = {tuple(source[at : at + length]) for source in spoken for at in range(len(source) - length + 1)}
+    runs = {source[at : at + length] for source in spoken for at in range(len(source) - length + 1)}
     said = list(words_of(text))
     folded = [word.folded for word in said]
     for at in range(len(said) - length + 1):
         if tuple(folded[at : at + length]) in runs:
             return text[said[at].start : said[at + length - 1].end]
     return None
+
+
+@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, every Wall against one Wind
+def _spoken(source: str) -> tuple[str, ...]:
+    return tuple(word.folded for word in words_of(source))
 
 
 def _folded(word: str) -> str:

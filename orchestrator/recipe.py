@@ -21,6 +21,7 @@ from orchestrator.hall.terms import Mode, Role
 from orchestrator.layout import RoundShape, Slot, check_ratio, lay_out, seat_order
 from orchestrator.shelves import is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
+from orchestrator.usage import MOST
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -124,9 +125,15 @@ class Consensus(Shape):
 class Limits(Shape):
     """What a debate may cost: US dollars, tokens in and out together, seconds by the wall clock. None is no limit."""
 
-    cost_usd: Annotated[Decimal, Field(gt=0)] | None = None
-    tokens: Annotated[int, Field(gt=0)] | None = None
-    seconds: Annotated[float, Field(gt=0)] | None = None
+    cost_usd: Annotated[Decimal, Field(gt=0, le=MOST)] | None = None
+    tokens: Annotated[int, Field(gt=0, le=MOST)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=MOST)] | None = None
+
+    def __str__(self) -> str:
+        told = [] if self.cost_usd is None else [f"${self.cost_usd:f}"]
+        told += [] if self.tokens is None else [f"{self.tokens:,} tokens"]
+        told += [] if self.seconds is None else [f"{self.seconds:g} s"]
+        return ", ".join(told)
 
 
 NO_LIMITS = Limits()

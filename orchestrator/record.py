@@ -145,7 +145,8 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
 
 
 def _notes(debate: Debate, about: About) -> tuple[str, ...]:
-    return tuple(line.words for line in debate.notes(about))
+    """Each once: a process that died while it took a run up may have noted what the next one notes again."""
+    return tuple(dict.fromkeys(line.words for line in debate.notes(about)))
 
 
 def _warnings(debate: Debate, plan: Plan) -> Iterator[str]:

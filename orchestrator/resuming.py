@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 from orchestrator.agent import load_agent
+from orchestrator.budget import Budget, require_prices
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.evidence import gather
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.journal import Begun
-from orchestrator.hall.terms import Role
-from orchestrator.plan import Changes, OnFailure, Plan
-from orchestrator.recipe import Limits, load_recipe
+from orchestrator.journal import Journal
+from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.plan import Changes, Plan
+from orchestrator.recipe import load_recipe
 from orchestrator.shelves import folders
-from orchestrator.wanted import endpoints_of, routing_of
+from orchestrator.wanted import DEFAULT_MODELS, Wanted, endpoints_of, routing_of
 
 
 @dataclass(frozen=True, slots=True)
 class Resumable:
-    """A debate that a run opened.
+    """A debate that a run opened, and the journal of its runs.
 
     `plan` is the pinned one with what was changed since; `folder` is where the run's files were to go.
     """
 
     debate: Debate
+    journal: Journal
     plan: Plan
     folder: Path | None
+
+    def folder_else(self, default: Path) -> Path:
+        """Where the run's files go: where they were to go, if that place is still there."""
+        return self.folder if self.folder is not None and self.folder.parent.is_dir() else default
 
 
 def resumable(hall: Hall, thread_id: str) -> Resumable:
@@ -44,47 +50,52 @@ def resumable(hall: Hall, thread_id: str) -> Resumable:
     debate = hall.debate(thread_id)
     if debate.plan is None:
         raise UsageError(
-            f"{thread_id} is held by hand: it has no plan to go on with.", "Add its next turn with add_turn."
+            f"{debate.state.thread_id} is held by hand: it has no plan to go on with.",
+            "Take its next turn by hand: add_turn, over MCP (debate-hall serve).",
         )
-    begun = [line.record for line in hall.journal(thread_id) if isinstance(line.record, Begun)]
-    changes = [Changes.model_validate_json(record.changes) for record in begun if record.changes]
+    journal = Journal.to_read(hall, thread_id)
+    changes = [Changes.model_validate_json(record.changes) for record in journal.begun if record.changes]
     plan = reduce(Plan.with_changes, changes, Plan.decode(debate.plan))
-    folder = next((record.folder for record in reversed(begun) if record.folder), None)
-    return Resumable(debate, plan, Path(folder) if folder else None)
+    folder = next((record.folder for record in reversed(journal.begun) if record.folder), None)
+    return Resumable(debate, journal, plan, Path(folder) if folder else None)
 
 
-def changes_wanted(
-    plan: Plan,
-    voices: Mapping[Role, Sequence[str]],
-    models: str,
-    environment: Mapping[str, str],
-    limits: Limits,
-    assumed: str | None,
-    on_failure: OnFailure | None,
-) -> Changes:
-    """What somebody who resumes a run wants to be otherwise.
+def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, str]) -> Changes:
+    """What somebody who resumes a run wants to be otherwise, judged before anything is begun.
 
     Args:
-        voices: for a role the models to ask from now on, in order.
-        models: the models file that knows their addresses and prices, by name or path.
+        wanted: of it count the voices, the models file that knows their addresses and prices, the limits, the assumed
+            price and what happens on failure; those that are given take the place of the ones so far.
         environment: where keys are looked for.
-        limits: those that are given replace the ones so far.
-        assumed: what a model without a known price is taken to cost, `IN/OUT` in US dollars per million tokens.
 
     Raises:
-        UsageError: a model cannot be used.
+        UsageError: a model cannot be used, or a limit cannot be kept.
     """
-    named = {role: tuple(routes) for role, routes in voices.items() if routes}
-    routing = routing_of(models, environment, named) if named else None
+    named = {role: tuple(routes) for role, routes in wanted.voices.items() if routes}
+    if wanted.models != DEFAULT_MODELS and not named:
+        raise UsageError(
+            f"The models file {wanted.models} changes nothing by itself: a run goes on with the models of its start.",
+            "Name the models to ask from here on, for Wind, Wall or Door.",
+        )
+    if REHEARSAL in {route for routes in named.values() for route in routes} and not found.plan.is_rehearsal:
+        raise UsageError(
+            "A debate between models cannot go on with the rehearsal: its worksheet would pass for a turn.",
+            "Name a model.",
+        )
+    routing = routing_of(wanted.models, environment, named) if named else None
     asked = [route for role in named for route in (routing.flags[role] if routing else ())]
-    known = {route.model: route.endpoint for route in asked}
-    others = {route: plan.endpoint(route) for route in plan.routes} if assumed else {}
-    return Changes(
+    before = {route: found.plan.endpoint(route) for route in sorted(found.plan.routes)}
+    known = endpoints_of({**before, **{route.model: route.endpoint for route in asked}}, wanted.assumed)
+    changes = Changes(
         routes=named,
-        endpoints=endpoints_of({**others, **known}, assumed),
-        limits=limits,
-        on_failure=on_failure,
+        endpoints={route: endpoint for route, endpoint in known.items() if endpoint != found.plan.endpoint(route)},
+        limits=wanted.limits,
+        on_failure=wanted.on_failure,
     )
+    plan = found.plan.with_changes(changes)
+    require_prices(((route, plan.endpoint(route)) for route in sorted(plan.routes)), plan.limits)
+    Budget(plan.limits, found.journal.spent_at_most)  # which refuses a limit that cannot be kept
+    return changes
 
 
 def changed_files(plan: Plan) -> Iterator[str]:

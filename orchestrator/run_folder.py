@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.export import debate_json, export_octave
 from orchestrator.plan import Plan, PlannedRound
+from orchestrator.recipe import NO_LIMITS
 from orchestrator.record import DecisionRecord
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ def write_run(
         from orchestrator.signing import signed  # here: most runs sign nothing
 
         files[NAMES["json"]] = signed(files[NAMES["json"]], key)
-    return write_atomically(prepare_folder(folder), {**files, PLAN: plan_yaml(plan)})
+    return write_atomically(prepare_folder(folder), {**files, PLAN: plan_yaml(plan, debate.opened.plan)})
 
 
 def keep_drafts(folder: Path, drafts: Sequence[Draft], beside: str = "") -> tuple[Path, ...]:
@@ -98,18 +100,28 @@ def keep_drafts(folder: Path, drafts: Sequence[Draft], beside: str = "") -> tupl
     return write_atomically(prepare_folder(folder), {name: json.dumps(kept, ensure_ascii=False, indent=2) + "\n"})
 
 
-def plan_yaml(plan: Plan) -> str:
-    """Returns a plan for people: its rounds, seats and evidence, without the texts, whose digest stands at the top."""
-    return yaml.safe_dump(describe(plan), allow_unicode=True, sort_keys=False, width=120)
+def forget_drafts(folder: Path) -> None:
+    """Removes the file of a run that has gone on since: those of its drafts that were of use are turns by now."""
+    with suppress(OSError):
+        (folder / UNUSED).unlink()
 
 
-def describe(plan: Plan) -> dict[str, Any]:
+def plan_yaml(plan: Plan, pinned: str | None = None) -> str:
+    """Returns a plan for people: its rounds, seats and evidence, without the texts, whose digest stands at the top.
+
+    Args:
+        pinned: the digest of the plan that the debate was opened with, of which this one may be a later change.
+    """
+    return yaml.safe_dump(describe(plan, pinned), allow_unicode=True, sort_keys=False, width=120)
+
+
+def describe(plan: Plan, pinned: str | None = None) -> dict[str, Any]:
     """Returns what `plan_yaml` says, as plain values."""
     recipe = plan.recipe
     return {
         "recipe": recipe.name,
         "summary": recipe.summary,
-        "plan_hash": plan.hash,
+        "plan_hash": pinned or plan.hash,
         "rehearsal": plan.is_rehearsal,
         "mode": str(recipe.mode),
         "wall": recipe.wall,
@@ -150,8 +162,7 @@ def outline(plan: Plan) -> str:
         ]
     lines += ["", *(f"{piece.id} {piece.path}, {len(piece.lines)} lines, {piece.sha256}" for piece in plan.evidence)]
     lines += [f"{plan.calls} calls, at most {plan.longest_chain} of them one after another"]
-    limits = ", ".join(f"{name} {limit}" for name, limit in plan.limits.model_dump(exclude_none=True).items())
-    lines += [f"limits: {limits}; at a limit: {recipe.on_limit}"] if limits else []
+    lines += [f"limits: {plan.limits}; at a limit: {recipe.on_limit}"] if plan.limits != NO_LIMITS else []
     lines += [f"note: {notice}" for notice in plan.notices]
     return "\n".join(lines) + "\n"
 

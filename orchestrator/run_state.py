@@ -35,6 +35,9 @@ class RunState(TypedDict):
     news: int
 
 
+_COUNTED = ("resumed", "draft_finished", "draft_failed")  # the first tells what all runs before it took
+
+
 def run_state(reports: Sequence[Mapping[str, Any]], life: Life, seconds: float) -> RunState:
     """Folds what the runs of a thread told. Tokens and cost are those of all of them, the rest is of the newest.
 
@@ -46,8 +49,8 @@ def run_state(reports: Sequence[Mapping[str, Any]], life: Life, seconds: float) 
     begins = max((at for at, report in enumerate(reports) if report["type"] == "run_started"), default=0)
     run = reports[begins:]
     started = run[0] if run else {}
-    paid = [report for report in reports if report["type"] in ("draft_finished", "draft_failed")]
-    paid = [report for report in paid if not report.get("known")]
+    resumed = max((at for at, report in enumerate(reports) if report["type"] == "resumed"), default=0)
+    paid = [report for report in reports[resumed:] if report["type"] in _COUNTED and not report.get("known")]
     costs = [report.get("cost_usd", "0") for report in paid]
     return {
         "state": life,

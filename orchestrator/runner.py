@@ -145,6 +145,7 @@ async def _hold(hall: Hall, plan: Plan, lease: Lease, drafting: Drafting, watch:
     try:
         with suppress(NotActive):  # it is closed, by this run or by somebody else: that is how it ended
             await watch.during(lease, run)
+        await in_thread(hall.runs.attend, lease)  # unless it was closed by a process that has taken it over
         return await runner.ended()
     except (RunPaused, StoreError) as error:
         drafting.emit(Paused(code=error.code, message=error.message))
@@ -203,7 +204,7 @@ class _Runner:
             await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {met.message}")
             await self._close()
         except LimitMet as still:
-            raise StoppedByLimit(still.message, still.cure) from still
+            raise StoppedByLimit(still) from still
 
     async def ended(self) -> Run:
         debate = await in_thread(self.hall.debate, self.thread_id)
@@ -226,9 +227,10 @@ class _Runner:
     async def _checklists(self, drafts: Sequence[Draft | Failure]) -> dict[str, Draft]:
         """The checklists by slot; a Wall that has none will not be heard in this round."""
         for failed in drafts:
-            if isinstance(failed, Failure):
+            moved = None
+            while isinstance(failed, Failure) and moved is None:  # it rests on nothing that others could change
                 debate = await self.commits.look()
-                await self.commits.go_on_without(failed, drafts, debate, debate.head)
+                moved = await self.commits.go_on_without(failed, drafts, debate, debate.head)
         return {draft.seat.slot: draft for draft in drafts if isinstance(draft, Draft)}
 
     async def _hear(self, planned: PlannedRound, role: Role, checklists: Mapping[str, Draft] = NO_CHECKLISTS) -> None:
@@ -295,10 +297,6 @@ class _Runner:
                 self.commits.count_conflict()
                 continue
             return
-
-
-def _nothing(text: str) -> None:
-    return None
 
 
 def _with_checklist(draft: Draft | Failure, checklists: Mapping[str, Draft]) -> Draft | Failure:

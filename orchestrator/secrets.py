@@ -25,6 +25,7 @@ from pathlib import PurePath
 REMOVED = "[secret removed]"
 # How the names of variables end that hold a key; a number may follow.
 KEY_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "_PASS")
+SERVER_TOKEN = "DEBATE_HALL_TOKEN"  # what clients show a server of the hall; nobody else has a use for it
 SHORTEST_KEY = 8  # a shorter "key" (`none`, `ollama`) is a local server's formality, and a word that texts need
 
 _FILES = {

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
+MOST = 10**9  # of US dollars, tokens or seconds: a higher limit is a slip of the hand
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -23,6 +23,8 @@ from orchestrator.routing import Routing, resolve
 from orchestrator.shelves import folders, standing
 from orchestrator.strict_yaml import did_you_mean
 
+DEFAULT_MODELS = "models"  # the models file that is taken when none is named
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -42,7 +44,7 @@ class Wanted:
 
     recipe: str = "standard"
     tier: str | None = None
-    models: str = "models"
+    models: str = DEFAULT_MODELS
     voices: Mapping[Role, Sequence[str]] = field(default_factory=dict)
     rehearse: bool = False
     context: Sequence[str] = ()

@@ -23,11 +23,14 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models.base import Endpoint, Model, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
-from orchestrator.plan import Plan, make_plan
+from orchestrator.plan import OnFailure, Plan, make_plan
 from orchestrator.prompt import PROTOCOL, winds_of
-from orchestrator.recipe import Recipe, load_recipe
+from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe
+from orchestrator.record import DecisionRecord, make_record
+from orchestrator.resuming import resumable
 from orchestrator.routing import Route, Routing
-from orchestrator.runner import Run, run_debate
+from orchestrator.runner import Run, hold_debate, run_debate
+from orchestrator.taking_up import FIRST, TakeUp
 
 BUNDLED = Path(__file__).parents[1]
 RECIPES = ("speed", "standard", "deep", "fortress", "laboratory", "council")
@@ -85,13 +88,24 @@ def plan_of(
     endpoint: Endpoint | None = None,
     evidence: Sequence[Evidence] = (),
     fence: str = FENCE,
+    limits: Limits = NO_LIMITS,
+    on_failure: OnFailure = "pause",
     **changes: Any,
 ) -> Plan:
     """A plan of a bundled recipe; `changes` are keys of the recipe that stand otherwise than in its file."""
     chosen = recipe_of(recipe, **changes) if isinstance(recipe, str) else recipe
     names = {seat.agent for role in Role for seat in chosen.seats_of(role)}
     agents = {name: bundled_agent(name) for name in names}
-    return make_plan(chosen, agents, routing_of(routes, endpoint), evidence, protocol=PROTOCOL, fence=fence)
+    return make_plan(
+        chosen,
+        agents,
+        routing_of(routes, endpoint),
+        evidence,
+        protocol=PROTOCOL,
+        fence=fence,
+        limits=limits,
+        on_failure=on_failure,
+    )
 
 
 def evidence_of(text: str = "first line\nsecond line\n", id: str = "E1", path: str = "notes.md") -> Evidence:
@@ -127,9 +141,9 @@ def speech(request: Request, number: int) -> str:
     return wordy(f"VERDICT: CONDITIONAL\n{name} tests this: {winds_of(task)[-1].text}")
 
 
-def wordy(text: str) -> str:
+def wordy(text: str, of: str = "more") -> str:
     """A text with as many words more as make it a turn of any role (`degenerate.LEAST_WORDS`)."""
-    return f"{text}\n\n{' '.join(f'and {number} more' for number in range(1, 31))}"
+    return f"{text} {' '.join(f'and {number} {of}' for number in range(1, 31))}"
 
 
 def priced(text: str, cost: str | None = "0.01", *, model: str = "test/answered") -> Reply:
@@ -149,6 +163,25 @@ async def hold(
     """Holds a debate; what it pays for is gathered in `paid`, also when it does not come to its end."""
     gathered = Paid() if paid is None else paid
     return await run_debate(hall, plan, THREAD, topic, Drafting(lambda route: model, reader, patience, gathered))
+
+
+async def resume(
+    hall: Hall,
+    model: Model,
+    reader: Callable[[Event], None] = lambda event: None,
+    *,
+    how: TakeUp = FIRST,
+    patience: Patience = NO_WAITS,
+    paid: Paid | None = None,
+) -> Run:
+    """Goes on with a debate as a later process does, with nothing but what stands in the store."""
+    plan = resumable(hall, THREAD).plan.with_changes(how.changes)
+    drafting = Drafting(lambda route: model, reader, patience, Paid() if paid is None else paid)
+    return await hold_debate(hall, plan, THREAD, drafting, how=how)
+
+
+def record_of(run: Run) -> DecisionRecord:
+    return make_record(run.debate, Plan.decode(run.debate.plan or ""))
 
 
 def turns_of(debate: Debate) -> tuple[Turn, ...]:

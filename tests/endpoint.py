@@ -43,6 +43,8 @@ class Call:
     finished: int | None = None  # None while in flight, or when the caller went away
     answer: str | None = None  # the text that went back, as far as it was counted
     cached: int = 0  # tokens of its messages that were counted as cached
+    charged: tuple[int, int, int] | None = None  # tokens in, of these cached, and out; None: no count went back whole
+    gone: bool = False  # the caller went away before its answer
 
     @property
     def prompt(self) -> str:
@@ -65,6 +67,9 @@ class Answer:
     body: str | None = None
     content_type: str = "application/json"
     drop: bool = False  # close the connection without a reply
+    torn: bool = False  # close it in the middle of the reply
+    stall: bool = False  # no reply: wait until the caller goes away
+    counted: bool = True  # a completion says how many tokens it took
 
 
 def error(status: int, message: str, *, kind: str = "server_error", code: str | None = None, **headers: str) -> Answer:
@@ -130,6 +135,14 @@ def dropped() -> Answer:
     return Answer(drop=True)
 
 
+def torn(text: str) -> Answer:
+    return Answer(text, torn=True)
+
+
+def stalled() -> Answer:
+    return Answer(stall=True)
+
+
 class ModelServer:
     """The server; a context manager. Settings may be changed between runs, not while requests are in flight.
 
@@ -137,14 +150,24 @@ class ModelServer:
         reply: what a model says to a call; by default a plausible turn of the role that is asked.
         latency_s: seconds before each reply, for benchmarks.
         deadline_s: seconds a held request waits for its company before it is answered with HTTP 500.
+        count: how many tokens messages, pairs of role and text, are.
     """
 
-    def __init__(self, reply: Reply | None = None, *, latency_s: float = 0, deadline_s: float = 10) -> None:
+    def __init__(
+        self,
+        reply: Reply | None = None,
+        *,
+        latency_s: float = 0,
+        deadline_s: float = 10,
+        count: Callable[[Sequence[tuple[str, str]]], int] | None = None,
+    ) -> None:
         self.reply: Reply = reply or plausible
+        self.count = count or tokens
         self.latency_s, self.deadline_s = latency_s, deadline_s
         self.calls: list[Call] = []
         self.base_url = ""
         self.arrived = threading.Event()  # set by the first request
+        self.left = threading.Semaphore(0)  # released by each caller that goes away before its answer
         self._events = itertools.count(1)
         self._faults: list[tuple[str | None, int | None, Answer]] = []
         self._gates: deque[int] = deque()
@@ -205,31 +228,66 @@ class ModelServer:
         finally:
             self._loop.close()
 
+    def refuse(self) -> None:
+        """Takes no connection any more, and closes those that are open, until `accept`."""
+        asyncio.run_coroutine_threadsafe(self._close_door(), self._loop).result()
+
+    def accept(self) -> None:
+        """Takes connections again, at the same address."""
+        asyncio.run_coroutine_threadsafe(self._open_door(), self._loop).result()
+
     async def _run(self) -> None:
         self._stopping = asyncio.Event()
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._completions)
-        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        self.base_url = f"http://{host}:{port}/v1"
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0)
+        self._port = 0
+        await self._runner.setup()
+        await self._open_door()
+        host, self._port = self._runner.addresses[0][:2]
+        self.base_url = f"http://{host}:{self._port}/v1"
         self._started.set()
         await self._stopping.wait()
-        await runner.cleanup()
+        await self._runner.cleanup()
+
+    async def _open_door(self) -> None:
+        if not self._runner.sites:
+            await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+
+    async def _close_door(self) -> None:
+        assert self._runner.server is not None
+        for site in tuple(self._runner.sites):
+            await site.stop()
+        self._runner.server.pre_shutdown()  # those that wait for a next request
+        await self._runner.server.shutdown(1)
 
     async def _completions(self, http: web.Request) -> web.StreamResponse:
         call = self._record(await http.json(), http.headers)
+        try:
+            return await self._answered(call, http)
+        except asyncio.CancelledError:
+            call.gone = True
+            self.left.release()
+            raise
+
+    async def _answered(self, call: Call, http: web.Request) -> web.StreamResponse:
         in_company = await self._gate()
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
         answer = self._answer(call) if in_company else error(500, "held too long: the calls did not come together")
+        if answer.stall:
+            await asyncio.Event().wait()
         call.finished = next(self._events)
+        assert http.transport is not None
         if answer.drop:
-            assert http.transport is not None
             http.transport.abort()
         body = answer.body if answer.body is not None else json.dumps(self._completion(call, answer))
+        if answer.torn:
+            half = web.StreamResponse(headers={"Content-Length": str(len(body))})
+            await half.prepare(http)
+            await half.write(body[: len(body) // 2].encode())
+            http.transport.abort()
+            return half
         return web.Response(
             text=body, status=answer.status, headers=dict(answer.headers), content_type=answer.content_type
         )
@@ -277,8 +335,16 @@ class ModelServer:
         return said if isinstance(said, Answer) else Answer(said)
 
     def _completion(self, call: Call, answer: Answer) -> dict[str, Any]:
-        prompt, completion = tokens(call.messages), tokens((("assistant", answer.text),))
+        prompt, completion = self.count(call.messages), self.count((("assistant", answer.text),))
         call.answer, call.cached = answer.text, self._cached(call)
+        if answer.counted and not answer.drop and not answer.torn:
+            call.charged = prompt, call.cached, completion
+        usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": call.cached},
+        }
         return {
             "id": f"chatcmpl-{call.number}",
             "object": "chat.completion",
@@ -291,18 +357,13 @@ class ModelServer:
                     "message": {"role": "assistant", "content": answer.text},
                 }
             ],
-            "usage": {
-                "prompt_tokens": prompt,
-                "completion_tokens": completion,
-                "total_tokens": prompt + completion,
-                "prompt_tokens_details": {"cached_tokens": call.cached},
-            },
+            **({"usage": usage} if answer.counted else {}),
         }
 
     def _cached(self, call: Call) -> int:
         """Tokens of the longest beginning, in whole messages, that an earlier request to the same model had too."""
         earlier = [other for other in self.calls[: call.number - 1] if other.model == call.model]
-        return max((tokens(_common(call.messages, other.messages)) for other in earlier), default=0)
+        return max((self.count(_common(call.messages, other.messages)) for other in earlier), default=0)
 
 
 def _common(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

@@ -46,6 +46,7 @@ def _wall(call: Call) -> str:
 def _door(call: Call) -> str:
     return (
         f"## SYNTHESIS\nCall {call.number} decides to take one step and to rehearse the way back before it.\n"
-        "C1 is met: both are written until the switch. C2 is met: the rehearsal is step 1.\n\n"
+        "C1 is met: both are written until the switch. C2 is met: the rehearsal is step 1. What nobody asked for is "
+        "left out, so that one team can carry the rest.\n\n"
         "## STEPS\n1. Rehearse the way back.\n2. Write both.\n3. Switch on the named day.\n"
     )

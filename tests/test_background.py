@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ import pytest
 from building import BUNDLED, THREAD, TOPIC, order
 from orchestrator import background
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.sqlite import SQLiteStore
-from orchestrator.run_state import SILENCE_S, run_state
+from orchestrator.hall.terms import Status
 from orchestrator.runner import open_debate
 from orchestrator.wanted import Wanted, prepare
 
@@ -52,7 +50,7 @@ def hall(place: Path) -> Iterator[Hall]:
 
 
 def state_of(hall: Hall) -> str:
-    return run_state(hall.runs.reports(THREAD), hall.runs.silence_s(THREAD))["state"]
+    return hall.runs.life(hall.runs.row(THREAD), hall.debate(THREAD).state.status is Status.ACTIVE)
 
 
 def log_of(folder: Path) -> str:
@@ -62,12 +60,12 @@ def log_of(folder: Path) -> str:
 def test_a_later_process_goes_on_with_the_pinned_texts_though_every_file_is_gone(hall: Hall, place: Path) -> None:
     plan = prepare(Wanted("own", rehearse=True, context=("facts.md",)), {}, place)
     open_debate(hall, plan, THREAD, TOPIC)
-    hall.runs.begin(THREAD, "this test")
+    lease = hall.runs.begin(THREAD)
     for gone in ("recipes", "agents"):
         shutil.rmtree(place / gone)
     (place / "facts.md").unlink()
     folder = place / "out" / "of" / "it"
-    assert background.start(THREAD, folder).wait(60) == 0, log_of(folder)
+    assert background.start(lease, folder).wait(60) == 0, log_of(folder)
     debate = hall.debate(THREAD)  # verified
     assert (order(debate), debate.state.status, debate.plan) == ("WLD", "synthesis", plan.encode())
     assert "Who owns the ledger of ours?" in (debate.turns[0].text or "")
@@ -82,17 +80,17 @@ def test_a_later_process_goes_on_with_the_pinned_texts_though_every_file_is_gone
 def test_nothing_in_the_folder_it_is_started_from_is_taken_for_a_module(hall: Hall, place: Path) -> None:
     (place / "anyio.py").write_text("raise SystemExit('taken for anyio')\n")
     open_debate(hall, prepare(Wanted("own", rehearse=True), {}, place), THREAD, TOPIC)
-    hall.runs.begin(THREAD, "this test")
-    assert background.start(THREAD, place / "out").wait(60) == 0, log_of(place / "out")
+    lease = hall.runs.begin(THREAD)
+    assert background.start(lease, place / "out").wait(60) == 0, log_of(place / "out")
     assert hall.get_debate(THREAD)["status"] == "synthesis"
 
 
 def test_an_internal_failure_stands_with_its_traceback_in_the_log(hall: Hall, place: Path) -> None:
     hall.open_run(THREAD, TOPIC, "no plan", "fixed", 3, 1)
-    hall.runs.begin(THREAD, "this test")
+    lease = hall.runs.begin(THREAD)
     folder = place / "out"
     for times in (1, 2):  # a second process writes behind the first
-        assert background.start(THREAD, folder).wait(60) != 0
+        assert background.start(lease, folder).wait(60) != 0
         assert log_of(folder).count("Traceback (most recent call last)") >= times
         assert log_of(folder).count("The pinned plan cannot be read by this version") == times
     assert hall.get_debate(THREAD)["turn_count"] == 0
@@ -102,10 +100,10 @@ def test_a_run_that_was_asked_to_stop_before_its_process_began_says_so_and_speak
     hall: Hall, place: Path
 ) -> None:
     open_debate(hall, prepare(Wanted("own", rehearse=True), {}, place), THREAD, TOPIC)
-    hall.runs.begin(THREAD, "this test")
+    lease = hall.runs.begin(THREAD)
     hall.runs.stop(THREAD, "It costs too much.")
     folder = place / "out"
-    assert background.start(THREAD, folder).wait(60) == 0, log_of(folder)
+    assert background.start(lease, folder).wait(60) == 0, log_of(folder)
     assert (state_of(hall), hall.get_debate(THREAD)["turn_count"]) == ("paused", 0)
     assert log_of(folder) == ""
 
@@ -118,17 +116,14 @@ def test_a_process_that_was_killed_leaves_its_turns_and_is_known_to_be_interrupt
     model_server.deadline_s = 60
     model_server.hold_until(2, 1, 2)  # Wind with the checklist, Wall, and Door, who waits in vain
     open_debate(hall, prepare(Wanted("own", models="here.yaml"), {}, place), THREAD, TOPIC)
-    hall.runs.begin(THREAD, "this test")
-    process = background.start(THREAD, place / "out")
+    lease = hall.runs.begin(THREAD)
+    process = background.start(lease, place / "out")
     while len(model_server.calls) < 4:
         assert model_server.arrived.wait(60), log_of(place / "out")
         model_server.arrived.clear()
     assert state_of(hall) == "running"
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait(60) == -signal.SIGKILL
-    later = datetime.now(UTC) + timedelta(seconds=SILENCE_S)
-    with Hall(SQLiteStore(place.parent / "state"), clock=lambda: later) as elsewhere:
-        debate = elsewhere.debate(THREAD)
-        assert (order(debate), debate.state.status) == ("WL", "active")
-        assert state_of(elsewhere) == "interrupted"
+    debate = hall.debate(THREAD)
+    assert (order(debate), debate.state.status, state_of(hall)) == ("WL", "active", "interrupted")
     assert [file.name for file in (place / "out").iterdir()] == [background.LOG]

@@ -24,7 +24,7 @@ from building import LETTERS, THREAD, hall_at, hold, plan_of, turns_of, voices
 from hall.halls import HastyStore
 from orchestrator import commits
 from orchestrator.commits import MOST_CONFLICTS
-from orchestrator.drafting import Draft, Paid
+from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import HallError, RunPaused
 from orchestrator.events import Event, HeadMoved, Paused, RoundStarted, TurnCommitted
 from orchestrator.hall.debate import Debate, Line
@@ -32,9 +32,11 @@ from orchestrator.hall.entries import Extended, Note, Tombstoned, Turn
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import PickResult
+from orchestrator.hall.store import Lease, Store
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Request
 from orchestrator.plan import Plan
+from orchestrator.record import make_record
 from orchestrator.runner import Run
 
 pytestmark = pytest.mark.anyio
@@ -87,9 +89,12 @@ Act = Callable[[Writer], None]
 class Watched(Hall):
     """Tells when the runner has read the debate and when it has given the floor: others may write right then."""
 
-    def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
-        super().__init__(HastyStore(prepare(folder)))
+    def __init__(self, store: Store, tell: Callable[[str], None], lease: Lease | None = None) -> None:
+        super().__init__(store, lease=lease)
         self._tell = tell
+
+    def under(self, lease: Lease) -> Watched:
+        return Watched(self._store, self._tell, lease)
 
     def debate(self, thread_id: str) -> Debate:
         debate = super().debate(thread_id)
@@ -118,7 +123,7 @@ class Table:
         self._numbers = count()
 
     async def hold(self) -> Run:
-        with Watched(self.folder, self._at) as hall, hall_at(self.folder) as other:
+        with Watched(HastyStore(prepare(self.folder)), self._at) as hall, hall_at(self.folder) as other:
             self.writer = Writer(other, self.plan.mode)
             with anyio.fail_after(20):
                 return await hold(hall, self.plan, self.model, self._told, paid=self.paid)
@@ -305,8 +310,11 @@ MEDIATED = {
         ("committed R1.Wind.2", Role.WALL, "WWlWD · WWLD"),
     ],
 }
+BROAD = ("standard", "council", "laboratory")  # the same laws at larger tables
 CASES = [
-    pytest.param(recipe, *case, id=f"{recipe}, {case[1]} at {case[0]}")
+    pytest.param(
+        recipe, *case, id=f"{recipe}, {case[1]} at {case[0]}", marks=[pytest.mark.slow] if recipe in BROAD else []
+    )
     for recipe, cases in (FIXED | MEDIATED).items()
     for case in cases
 ]
@@ -427,7 +435,7 @@ async def test_an_extension_makes_nobody_write_again(tmp_path: Path, moment: str
     assert signed(table.debate()) == "WLLLD · WLLD"
 
 
-@pytest.mark.parametrize("recipe", ["fortress", "council"])
+@pytest.mark.parametrize("recipe", ["fortress", pytest.param("council", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("role", [Role.WIND, Role.WALL])
 async def test_a_mere_pick_makes_nobody_write_again(tmp_path: Path, recipe: str, moment: str, role: Role) -> None:
@@ -458,7 +466,7 @@ async def test_what_rests_on_words_that_were_redacted_is_written_again_without_t
     assert debate.turns[0].text is None
     assert debate.turns[0].words == "[REDACTED: It named a customer of ours in full.]"
     assert signed(debate) == "WLLLD · WLLD"
-    assert not [warning for warning in run.warnings if "quotes no turn" in warning]
+    assert not [warning for warning in make_record(debate, table.plan).warnings if "quotes no run" in warning]
 
 
 async def test_a_last_word_that_was_redacted_is_not_closed_with(tmp_path: Path) -> None:
@@ -506,7 +514,8 @@ async def test_a_writer_who_never_rests_pauses_the_run(tmp_path: Path) -> None:
     with pytest.raises(RunPaused, match=f"moved the head of {THREAD} {MOST_CONFLICTS + 1} times"):
         await table.hold()
     assert isinstance(table.events[-1], Paused)
-    assert len(table.paid.unused) == len(table.model.requests) == len(table.paid.attempts)
+    _before, *attempts = table.paid.attempts
+    assert len(table.paid.unused) == len(table.model.requests) == len(attempts)
 
 
 async def test_a_writer_who_opens_a_round_after_every_door_pauses_the_run(
@@ -580,24 +589,39 @@ PLANS = st.sampled_from(
 )
 
 
-@given(make=PLANS, acts=st.dictionaries(st.integers(0, 60).map("#{}".format), ACTS.map(tried), max_size=5))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_the_laws_hold_whenever_somebody_else_writes(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
+WRITERS = {"make": PLANS, "acts": st.dictionaries(st.integers(0, 60).map("#{}".format), ACTS.map(tried), max_size=5)}
+KILLS = {"make": PLANS, "at": st.integers(0, 60), "turn": st.sampled_from(TURNS)}
+SMALL = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+LARGE = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+
+
+def require_the_laws(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
     with a_folder() as folder:
         table, paused = Table(folder, make(), acts), False
         try:
             unused: tuple[Any, ...] = anyio.run(table.hold).unused
-        except RunPaused as error:
-            paused, unused = True, error.drafts
+        except RunPaused:
+            paused, unused = True, tuple(table.paid.unused)
         debate = table.debate()
         assert debate.state.status is (Status.ACTIVE if paused else Status.SYNTHESIS)
         assert not paused or debate.turns[-1].text is None  # the one reason: Door's last word was redacted
         require_laws(table, unused)
 
 
-@given(make=PLANS, at=st.integers(0, 60), turn=st.sampled_from(TURNS))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_the_kill_switch_ends_a_run_at_any_moment(make: Callable[[], Plan], at: int, turn: Act) -> None:
+@given(**WRITERS)
+@SMALL
+def test_the_laws_hold_whenever_somebody_else_writes(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
+    require_the_laws(make, acts)
+
+
+@pytest.mark.slow
+@given(**WRITERS)
+@LARGE
+def test_the_laws_hold_however_often_it_is_tried(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
+    require_the_laws(make, acts)
+
+
+def require_that_it_ends(make: Callable[[], Plan], at: int, turn: Act) -> None:
     killed_after: list[int] = []
 
     def kill(writer: Writer) -> None:
@@ -611,3 +635,16 @@ def test_the_kill_switch_ends_a_run_at_any_moment(make: Callable[[], Plan], at: 
         require_laws(table, run.unused)
         in_flight = len(table.model.requests) - killed_after[0] if killed_after else 0
         assert in_flight <= max(len(planned.seats) for planned in table.plan.rounds)
+
+
+@given(**KILLS)
+@SMALL
+def test_the_kill_switch_ends_a_run_at_any_moment(make: Callable[[], Plan], at: int, turn: Act) -> None:
+    require_that_it_ends(make, at, turn)
+
+
+@pytest.mark.slow
+@given(**KILLS)
+@LARGE
+def test_the_kill_switch_ends_a_run_however_often_it_is_tried(make: Callable[[], Plan], at: int, turn: Act) -> None:
+    require_that_it_ends(make, at, turn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -12,22 +13,25 @@ import pytest
 
 from building import NO_WAITS, plan_of, priced
 from orchestrator import errors
-from orchestrator.drafting import Assignment, Draft, Drafting, Failure, Paid, Patience
+from orchestrator.drafting import Drafting
+from orchestrator.drafts import Assignment, Draft, Failure, Paid, Patience
 from orchestrator.errors import (
     AuthenticationFailed,
     ContentRefused,
     CutOff,
     EmptyReply,
     ModelError,
+    NoSuchModel,
     Overloaded,
     RateLimited,
-    TimedOut,
 )
 from orchestrator.events import DraftFailed, DraftFinished, DraftStarted, Event, FellBack, Retried, SentBack
+from orchestrator.faults import FAULTS
 from orchestrator.hall.terms import Role
-from orchestrator.models.base import Message, Reply, Request, Step, Task, Usage
+from orchestrator.models.base import Message, Model, Reply, Request, Step, Task, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import PlannedSeat
+from orchestrator.prompt import Summary
 from orchestrator.usage import NOTHING, total
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +45,7 @@ def seat_of(*routes: str, slot: str = "R1.Wind.1") -> PlannedSeat:
 
 
 def assignment(seat: PlannedSeat, lacking: Callable[[str], str | None] = lambda text: None) -> Assignment:
-    def ask(route: str) -> Request:
+    def ask(route: str, summary: Summary | None) -> Request:
         task = Task("turn", seat.role, seat.agent, seat.lens, round=1, rounds=1, last=False, topic="Kafka?")
         return Request(route, (Message("user", f"Speak, {seat.slot}."),), task, max_output_tokens=10, timeout_s=1)
 
@@ -55,6 +59,11 @@ async def draft(
     with anyio.fail_after(5):
         drafts = await Drafting(lambda route: script, events.append, patience, paid or Paid()).all(assignments)
     return drafts, events
+
+
+def drafting(model: Model, paid: Paid | None = None) -> tuple[Drafting, list[Event]]:
+    events: list[Event] = []
+    return Drafting(lambda route: model, events.append, NO_WAITS, paid or Paid()), events
 
 
 def types(events: Sequence[Event]) -> list[type[Event]]:
@@ -111,10 +120,10 @@ async def test_a_draft_holds_the_text_the_route_the_model_that_answered_and_its_
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-async def test_only_what_may_pass_by_itself_is_tried_again(kind: type[ModelError]) -> None:
+async def test_a_route_is_asked_as_often_as_the_table_of_faults_says(kind: type[ModelError]) -> None:
     model = Scripted([kind("not now", model="test/wind")] * 4)
     (made,), events = await draft(model, assignment(seat_of()))
-    attempts = 4 if kind.retryable else 1
+    attempts = FAULTS[kind].attempts
     assert len(model.requests) == attempts
     assert isinstance(made, Failure)
     assert isinstance(made.error, kind)
@@ -122,36 +131,37 @@ async def test_only_what_may_pass_by_itself_is_tried_again(kind: type[ModelError
 
 
 async def test_attempts_are_counted_and_each_says_what_failed() -> None:
-    model = Scripted([RateLimited("slow down", "Wait.", model="a"), TimedOut("too late", model="a"), "What if?"])
+    model = Scripted([RateLimited("slow down", "Wait.", model="a"), Overloaded("busy", model="a"), "What if?"])
     (made,), events = await draft(model, assignment(seat_of()))
     assert isinstance(made, Draft)
+    assert made.tried == ("test/wind: rate_limited", "test/wind: overloaded")
     assert [
         (event.attempt, event.wait_s, event.code, event.message) for event in events if isinstance(event, Retried)
-    ] == [(1, 0, "rate_limited", "slow down"), (2, 0, "timed_out", "too late")]
+    ] == [(1, 0, "rate_limited", "slow down"), (2, 0, "overloaded", "busy")]
     assert model.requests[0] == model.requests[1] == model.requests[2]
 
 
-async def test_patience_decides_how_often() -> None:
-    model = Scripted([Overloaded("busy", model="a")] * 2)
-    await draft(model, assignment(seat_of()), patience=Patience(attempts=2, first_s=0, longest_s=0))
-    assert len(model.requests) == 2
-
-
 @pytest.mark.parametrize(
-    ("asked", "longest", "waited"),
+    ("asked", "waited"),
     [
-        pytest.param(0.002, 0.01, 0.002, id="believed"),
-        pytest.param(3600.0, 0.003, 0.003, id="believed up to the bound"),
-        pytest.param(-5.0, 0.01, 0, id="nonsense is no wait"),
-        pytest.param(None, 0.01, 0, id="nothing asked"),
+        pytest.param(0.002, 0.002, id="believed"),
+        pytest.param(0.01, 0.01, id="believed up to the bound"),
+        pytest.param(-5.0, 0, id="nonsense is no wait"),
+        pytest.param(None, 0, id="nothing asked"),
     ],
 )
-async def test_a_provider_that_says_how_long_to_wait_is_believed_up_to_the_bound(
-    asked: float | None, longest: float, waited: float
-) -> None:
+async def test_a_provider_that_says_how_long_to_wait_is_believed(asked: float | None, waited: float) -> None:
     model = Scripted([RateLimited("slow down", model="a", retry_after=asked), "What if?"])
-    _, events = await draft(model, assignment(seat_of()), patience=Patience(first_s=0, longest_s=longest))
+    _, events = await draft(model, assignment(seat_of()), patience=replace(NO_WAITS, believed_s=0.01))
     assert [event.wait_s for event in events if isinstance(event, Retried)] == [waited]
+
+
+async def test_a_provider_that_asks_for_a_longer_wait_than_is_believed_gives_way_to_the_next_route_at_once() -> None:
+    model = Scripted({"a": [RateLimited("tomorrow", model="a", retry_after=86_400.0)], "b": ["What if?"]})
+    (made,), events = await draft(model, assignment(seat_of("a", "b")), patience=Patience())
+    assert isinstance(made, Draft)
+    assert (made.route, made.tried) == ("b", ("a: rate_limited",))
+    assert types(events) == [DraftStarted, FellBack, DraftStarted, DraftFinished]
 
 
 async def test_waits_grow_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,9 +172,23 @@ async def test_waits_grow_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(anyio, "sleep", remember)
     monkeypatch.setattr("random.uniform", lambda low, high: high)  # the longest that jitter permits
-    model = Scripted([Overloaded("busy", model="a")] * 6)
-    await draft(model, assignment(seat_of()), patience=Patience(attempts=6, first_s=1, longest_s=5))
-    assert waits == [1, 2, 4, 5, 5]
+    model = Scripted({route: [Overloaded("busy", model=route)] * 4 for route in "ab"})
+    await draft(model, assignment(seat_of("a", "b")), patience=Patience(first_s=1, longest_s=3))
+    assert waits == [1, 2, 3] * 2
+
+
+async def test_no_two_waits_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seats that were refused together do not come back together."""
+    waits: list[float] = []
+
+    async def remember(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(anyio, "sleep", remember)
+    model = Scripted(lambda request: Overloaded("busy", model=request.model))
+    seats = [seat_of(slot=f"R1.Wind.{place}") for place in range(1, 5)]
+    await draft(model, *map(assignment, seats), patience=Patience(first_s=1, longest_s=30))
+    assert len(set(waits)) == len(waits) == 12
 
 
 # ------------------------------------------------------------------------------------------------------------ fallbacks
@@ -181,7 +205,7 @@ async def test_the_next_route_answers_when_one_fails_for_good() -> None:
     assert (fell.model, fell.to, fell.code, fell.message) == ("a", "b", "authentication", "no key")
 
 
-async def test_a_route_is_tried_as_often_as_patience_says_before_the_next() -> None:
+async def test_a_route_is_asked_to_the_end_of_its_attempts_before_the_next() -> None:
     model = Scripted({"a": [Overloaded("busy", model="a")] * 4, "b": [priced("What if?")]})
     (made,), events = await draft(model, assignment(seat_of("a", "b")))
     assert [request.model for request in model.requests] == ["a"] * 4 + ["b"]
@@ -209,6 +233,47 @@ async def test_what_is_no_model_error_is_a_bug_and_comes_out() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         await draft(Scripted(bug), assignment(seat_of("a", "b")))
     assert raised.group_contains(KeyError)
+
+
+@pytest.mark.parametrize("kind", [AuthenticationFailed, NoSuchModel])
+async def test_a_dead_route_is_asked_once_and_never_again_by_any_seat(kind: type[ModelError]) -> None:
+    model = Scripted({"dead": [kind("gone", "Set it.", model="dead")], "b": ["What if?"] * 2, "c": ["What now?"]})
+    by, events = drafting(model)
+    with anyio.fail_after(5):
+        (first,) = await by.all([assignment(seat_of("dead", "b"))])
+        second, third = await by.all([assignment(seat_of("dead", "b")), assignment(seat_of("c", "dead"))])
+        (last,) = await by.all([assignment(seat_of("dead"))])
+    assert [request.model for request in model.requests] == ["dead", "b", "b", "c"]
+    assert isinstance(first, Draft)
+    assert isinstance(second, Draft)
+    assert (first.tried, second.tried) == ((f"dead: {kind.code}",), (f"dead: {kind.code}, not asked again",))
+    assert isinstance(third, Draft)
+    assert isinstance(last, Failure)
+    assert (last.error.message, last.error.cure) == ("gone", "Set it.")
+    assert [(event.model, event.to, event.code) for event in events if isinstance(event, FellBack)] == [
+        ("dead", "b", kind.code)
+    ] * 2
+
+
+async def test_a_call_that_was_set_aside_for_a_route_is_made_to_it_though_a_sibling_has_just_found_it_dead() -> None:
+    """Else the next route would be taken for the one that answers."""
+    gone = AuthenticationFailed("gone", model="dead")
+    model = Scripted(lambda request: gone if request.model == "dead" else priced("What if?", model=request.model))
+    by, _ = drafting(model)
+    with anyio.fail_after(5):
+        drafts = await by.all([assignment(seat_of("dead", "b", slot=slot)) for slot in ("R1.Wind.1", "R1.Wind.2")])
+    assert [request.model for request in model.requests] == ["dead", "b", "dead", "b"]
+    assert [(draft.route, draft.answered) for draft in drafts if isinstance(draft, Draft)] == [("b", "b")] * 2
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not FAULTS[kind].stays], ids=lambda kind: kind.__name__)
+async def test_a_route_that_failed_otherwise_is_asked_again_by_the_next_seat(kind: type[ModelError]) -> None:
+    by, _ = drafting(Scripted({"a": [*[kind("no", model="a")] * FAULTS[kind].attempts, "What if?"], "b": ["So?"]}))
+    with anyio.fail_after(5):
+        first, second = [(await by.all([assignment(seat_of("a", "b"))]))[0] for _ in range(2)]
+    assert isinstance(first, Draft)
+    assert isinstance(second, Draft)
+    assert (first.route, second.route) == ("b", "a")
 
 
 # --------------------------------------------------------------------------------------------------------- second tries
@@ -257,7 +322,7 @@ async def test_the_first_draft_stands_when_the_second_try_fails() -> None:
 USELESS = [
     pytest.param(CutOff, "The first option is", id="cut off"),
     pytest.param(ContentRefused, "", id="filtered"),
-    pytest.param(EmptyReply, "", id="empty, and tried again"),
+    pytest.param(EmptyReply, "", id="empty"),
 ]
 
 
@@ -272,36 +337,49 @@ def calls(number: int) -> Usage:
 
 
 @pytest.mark.parametrize(("kind", "text"), USELESS)
+async def test_a_useless_answer_is_asked_for_once_more_with_the_reason(kind: type[ModelError], text: str) -> None:
+    model, paid = Scripted([useless(kind, text), priced("What if?")]), Paid()
+    (made,), events = await draft(model, assignment(seat_of()), paid=paid)
+    assert isinstance(made, Draft)
+    assert (made.text, made.tried, made.lacks) == ("What if?", (f"test/wind: {kind.code}",), None)
+    assert made.usage == paid.spent == calls(2)
+    first, again = model.requests
+    answered = (Message("assistant", text),) if text else ()
+    assert again.messages == (*first.messages, *answered, Message("user", FAULTS[kind].repair or ""))
+    assert [event.reason for event in events if isinstance(event, SentBack)] == [FAULTS[kind].repair]
+
+
+@pytest.mark.parametrize(("kind", "text"), USELESS)
 async def test_a_useless_answer_counts_though_a_fallback_wrote_the_draft(kind: type[ModelError], text: str) -> None:
-    attempts = 4 if kind.retryable else 1
-    model = Scripted({"a": [useless(kind, text)] * attempts, "b": [priced("What if?")]})
+    model = Scripted({"a": [useless(kind, text)] * 2, "b": [priced("What if?")]})
     paid = Paid()
     (made,), events = await draft(model, assignment(seat_of("a", "b")), paid=paid)
     assert isinstance(made, Draft)
-    assert made.usage == paid.spent == calls(attempts + 1)
-    assert len(paid.attempts) == attempts + 1
+    assert made.tried == (f"a: {kind.code}",) * 2
+    assert made.usage == paid.spent == calls(3)
+    assert len(paid.attempts) == 3
     (finished,) = [event for event in events if isinstance(event, DraftFinished)]
-    assert (finished.input, finished.cost_usd) == (100 * (attempts + 1), Decimal("0.01") * (attempts + 1))
+    assert (finished.input, finished.cost_usd) == (300, Decimal("0.03"))
 
 
 @pytest.mark.parametrize(("kind", "text"), USELESS)
 async def test_a_useless_answer_counts_though_no_draft_came_of_it(kind: type[ModelError], text: str) -> None:
-    attempts = 4 if kind.retryable else 1
     paid = Paid()
-    (made,), _ = await draft(Scripted([useless(kind, text)] * attempts), assignment(seat_of()), paid=paid)
+    (made,), events = await draft(Scripted([useless(kind, text)] * 2), assignment(seat_of()), paid=paid)
     assert isinstance(made, Failure)
-    assert paid.spent == calls(attempts)
+    assert paid.spent == calls(2)
+    (failed,) = [event for event in events if isinstance(event, DraftFailed)]
+    assert (failed.code, failed.input, failed.cost_usd) == (kind.code, 200, Decimal("0.02"))
 
 
 @pytest.mark.parametrize(("kind", "text"), USELESS)
 async def test_a_second_try_that_failed_counts(kind: type[ModelError], text: str) -> None:
-    attempts = 4 if kind.retryable else 1
     paid = Paid()
-    model = Scripted([priced("one"), *[useless(kind, text)] * attempts])
+    model = Scripted([priced("one"), useless(kind, text)])
     (made,), _ = await draft(model, assignment(seat_of(), partial(without, "money")), paid=paid)
     assert isinstance(made, Draft)
-    assert (made.text, made.lacks) == ("one", "Say money.")
-    assert made.usage == paid.spent == calls(attempts + 1)
+    assert (made.text, made.lacks, made.tried) == ("one", "Say money.", (f"test/wind: {kind.code}",))
+    assert made.usage == paid.spent == calls(2)
 
 
 async def test_an_attempt_that_no_answer_came_back_from_counts_nothing() -> None:
@@ -315,23 +393,24 @@ async def test_an_attempt_that_no_answer_came_back_from_counts_nothing() -> None
 
 async def test_a_useless_answer_without_a_price_makes_the_cost_of_its_draft_unknown_and_no_others() -> None:
     paid = Paid()
-    model = Scripted({"a": [useless(CutOff, "x", None)], "b": [priced("What if?")], "c": [priced("And if?")]})
+    model = Scripted({"a": [useless(CutOff, "x", None)] * 2, "b": [priced("What if?")], "c": [priced("And if?")]})
     drafts, _ = await draft(model, assignment(seat_of("a", "b")), assignment(seat_of("c", slot="R1.Wind.2")), paid=paid)
-    assert [draft.usage for draft in drafts if isinstance(draft, Draft)] == [Usage(200, 80, 20, None), calls(1)]
-    assert paid.spent == Usage(300, 120, 30, None)
+    assert [draft.usage for draft in drafts if isinstance(draft, Draft)] == [Usage(300, 120, 30, None), calls(1)]
+    assert paid.spent == Usage(400, 160, 40, None)
 
 
 async def test_the_text_of_a_cut_off_answer_is_kept_beside_the_draft_that_took_its_place() -> None:
     paid = Paid()
-    model = Scripted({"a": [useless(CutOff, "The first option is")], "b": [priced("What if?")]})
+    model = Scripted({"a": [useless(CutOff, "One is"), useless(CutOff, "Two are")], "b": [priced("What if?")]})
     (made,), _ = await draft(model, assignment(seat_of("a", "b")), paid=paid)
     assert [(kept.text, kept.route, kept.usage, kept.lacks) for kept in paid.unused] == [
-        ("The first option is", "a", calls(1), "of no use"),
-        ("What if?", "b", calls(2), None),
+        ("One is", "a", calls(1), "of no use"),
+        ("Two are", "a", calls(1), "of no use"),
+        ("What if?", "b", calls(3), None),
     ]
     assert isinstance(made, Draft)
     paid.committed(made)
-    assert [kept.text for kept in paid.unused] == ["The first option is"]
+    assert [kept.text for kept in paid.unused] == ["One is", "Two are"]
 
 
 def test_a_turn_takes_its_checklist_from_the_unused_drafts_and_nothing_of_another_seat() -> None:

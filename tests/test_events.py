@@ -23,12 +23,16 @@ from orchestrator.events import (
     DraftStarted,
     FellBack,
     HeadMoved,
+    LimitReached,
     Paused,
+    Resumed,
     Retried,
     RoundStarted,
     RunStarted,
+    SeatMissing,
     SentBack,
     Stream,
+    Summarised,
     Told,
     TurnCommitted,
 )
@@ -53,8 +57,8 @@ async def test_a_speed_run_tells_all_that_happens_in_the_order_in_which_it_happe
         RunStarted(recipe="speed", rounds=1, turns=3, plan_hash=plan.hash, rehearsal=False),
         RoundStarted(round=1, rounds=1),
         DraftStarted(**seat("Wind", "turn"), lens=None),
-        DraftFinished(**seat("Wind", "turn"), **spent("test/wind-0102")),
         DraftStarted(**seat("Wall", "checklist"), lens=None),
+        DraftFinished(**seat("Wind", "turn"), **spent("test/wind-0102")),
         DraftFinished(**seat("Wall", "checklist"), **spent("test/wall-0102")),
         committed("Wind", 0, debate.turns[0].hash),
         DraftStarted(**seat("Wall", "apply"), lens=None),
@@ -76,9 +80,11 @@ def seat(role: str, step: str) -> dict[str, str]:
     return {"slot": f"R1.{role}.1", "role": role, "agent": agent, "step": step, "model": f"test/{role.lower()}"}
 
 
+COUNTED = {"input": 100, "cached": 40, "output": 10, "cost_usd": Decimal("0.01")}
+
+
 def spent(answered: str) -> dict[str, object]:
-    counted = {"input": 100, "cached": 40, "output": 10, "cost_usd": Decimal("0.01")}
-    return {"answered": answered, "seconds": 0, **counted}
+    return {"answered": answered, "seconds": 0, **COUNTED}
 
 
 def committed(role: str, index: int, hash: str) -> TurnCommitted:
@@ -99,10 +105,14 @@ ONE_OF_EACH = [
     RoundStarted(round=1, rounds=1),
     DraftStarted(**DRAFT, lens="cost"),
     DraftFinished(**DRAFT, **{**spent("wall-0102"), "cost_usd": Decimal("0.000001")}),
-    DraftFailed(**DRAFT, seconds=1.5, code="timed_out", message="too late"),
+    DraftFailed(**DRAFT, seconds=1.5, code="timed_out", message="too late", **COUNTED),
     Retried(**DRAFT, attempt=1, wait_s=0.5, code="rate_limited", message="slow down"),
     FellBack(**DRAFT, to="test/other", code="authentication", message="no key"),
     SentBack(**DRAFT, reason="It quotes nothing."),
+    Summarised(**DRAFT, turns=4),
+    SeatMissing(slot="R1.Wall.1", role="Wall", agent="wall-agent", code="overloaded", message="busy"),
+    Resumed(turns=2, seconds=12.5, uncertain=("R1.Wall.1 apply, attempt 1 through a at now",), **COUNTED),
+    LimitReached(limit="cost_usd", message="The next call could take $1.", closes=True),
     committed("Wall", 1, "sha256:t"),
     HeadMoved(head="sha256:h", turns=1),
     Paused(code="paused", message="Wall could not be heard."),
@@ -117,8 +127,7 @@ def test_there_is_one_of_each_event_here() -> None:
 @pytest.mark.parametrize("event", ONE_OF_EACH, ids=lambda event: event.type)
 def test_every_event_is_plain_json_with_its_place_and_its_type(event: events.Event) -> None:
     plain = Told(7, "2026-01-06T09:00:00.000Z", THREAD, event).as_dict()
-    again = json.loads(json.dumps(plain, allow_nan=False))
-    assert again == plain
+    assert json.loads(json.dumps(plain, allow_nan=False)) == json.loads(json.dumps(plain))
     place = {"v": 1, "seq": 7, "at": "2026-01-06T09:00:00.000Z", "thread_id": THREAD, "type": event.type}
     assert plain.items() >= place.items()
     assert plain.keys() - place.keys() == {field.name for field in fields(event)}

@@ -210,10 +210,12 @@ def test_an_agent_in_a_seat_of_another_role_is_refused_with_the_place() -> None:
 
 
 @pytest.mark.parametrize("limits", [{"tokens": 5}, {"seconds": 1.5}, {"cost_usd": "2.50"}], ids=str)
-def test_limits_are_refused_and_not_ignored(limits: dict[str, object]) -> None:
-    recipe = recipe_of("speed").model_copy(update={"limits": Limits.model_validate(limits, strict=False)})
-    with pytest.raises(ConfigurationError, match="limits: This version cannot keep a run within limits"):
-        plan_of(recipe)
+def test_limits_of_a_recipe_are_the_plans_and_those_that_are_given_win(limits: dict[str, object]) -> None:
+    own = Limits(cost_usd=Decimal("7.5"), tokens=9, seconds=30)
+    recipe, given = recipe_of("speed").model_copy(update={"limits": own}), Limits.model_validate(limits, strict=False)
+    assert plan_of(recipe).limits == own
+    assert plan_of(recipe, limits=given).limits == own.model_copy(update=given.model_dump(exclude_none=True))
+    assert plan_of("speed", limits=given).limits == given
 
 
 @pytest.mark.parametrize(

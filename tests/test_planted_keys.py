@@ -166,12 +166,12 @@ def test_no_key_is_sent_though_it_stands_in_what_was_said(
 def test_what_another_machine_could_store_is_not_sent_where_it_is_a_key(
     folder: Path, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, models: Indiscreet
 ) -> None:
-    def wall_is_spoken_for(call: Call) -> str:
+    def wall_is_spoken_for(call: Call) -> Answer:
         if call.model == "wall-1" and call.nth == 2:  # the only call in flight; what it answers comes too late
             with Hall.open() as hall, pytest.MonkeyPatch.context() as elsewhere:
                 elsewhere.delenv("SHED_SECRET")
                 hall.add_turn(THREAD, "Wall", f"Yes, but: {PASSWORD}.")
-        return plausible(call)
+        return models(call)
 
     model_server.reply = wall_is_spoken_for
     assert debate().exit_code == 0

@@ -55,7 +55,7 @@ def hall(tmp_path: Path) -> Iterator[Hall]:
 async def held(hall: Hall, plan: Plan, model: Any) -> DecisionRecord:
     with anyio.fail_after(10):
         run = await hold(hall, plan, model)
-    return make_record(run.debate, plan, run.warnings)
+    return make_record(run.debate, plan)
 
 
 def with_wall(text: str, cost: str | None = "0.01") -> Scripted:
@@ -156,7 +156,14 @@ async def test_a_substitution_names_the_turn_and_both_routes(hall: Hall) -> None
 
     record = await held(hall, plan_of(routes={Role.DOOR: ("test/first", "test/second")}), Scripted(line))
     assert record.substitutions == (
-        Substitution(turn=3, agent="door-agent", asked="test/first", route="test/second", answered="second-0102"),
+        Substitution(
+            turn=3,
+            agent="door-agent",
+            asked="test/first",
+            route="test/second",
+            answered="second-0102",
+            why=("test/first: authentication",),
+        ),
     )
     assert record.seats[2].asked == "test/first"
     assert record.seats[2].answered == ("second-0102",)

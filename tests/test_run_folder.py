@@ -36,7 +36,7 @@ async def written(hall: Hall, folder: Path, plan: Plan, model: Model | None = No
     """Holds a debate and writes its folder."""
     with anyio.fail_after(20):
         run = await hold(hall, plan, model or voices())
-    return write_run(folder, FORMATS, run.debate, make_record(run.debate, plan, run.warnings), plan)
+    return write_run(folder, FORMATS, run.debate, make_record(run.debate, plan), plan)
 
 
 # ------------------------------------------------------------------------------------- a verifier of the ledger's rules

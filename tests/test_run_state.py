@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from orchestrator.run_state import SILENCE_S, run_state
+from orchestrator.hall.runs import Life
+from orchestrator.run_state import run_state
 
 STARTED = {"type": "run_started", "recipe": "speed", "rounds": 1, "turns": 3, "rehearsal": False}
 ROUND = {"type": "round_started", "round": 1, "rounds": 1}
@@ -20,6 +21,7 @@ WALL: dict[str, Any] = {
 }
 COMMITTED = {"type": "turn_committed", "slot": "R1.Wind.1"}
 PAUSED = {"type": "paused", "code": "paused", "message": "Wind could not be heard."}
+RESUMED = {"type": "resumed", "turns": 1, "input": 200, "cached": 80, "output": 20, "cost_usd": "0.02", "seconds": 3.0}
 CLOSED = {"type": "closed", "status": "synthesis"}
 
 
@@ -32,7 +34,7 @@ def done(seat: dict[str, Any], cost: str | None = "0.01") -> dict[str, Any]:
 
 
 def failed(seat: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "draft_failed", **seat}
+    return {"type": "draft_failed", **seat, "input": 50, "cached": 20, "output": 5, "cost_usd": "0.005"}
 
 
 def told(*reports: dict[str, Any]) -> list[dict[str, Any]]:
@@ -41,7 +43,7 @@ def told(*reports: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_running_debate_says_who_drafts_and_what_it_took_so_far() -> None:
-    state = run_state(told(STARTED, ROUND, begun(WIND), begun(WALL), done(WIND)), 2.0)
+    state = run_state(told(STARTED, ROUND, begun(WIND), begun(WALL), done(WIND)), "running", 6.04)
     assert state == {
         "state": "running",
         "recipe": "speed",
@@ -59,41 +61,58 @@ def test_a_running_debate_says_who_drafts_and_what_it_took_so_far() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("reports", "silence_s", "state"),
-    [
-        ((), None, "none"),
-        ((), 0.0, "running"),  # begun, and nothing told yet
-        ((), SILENCE_S, "interrupted"),
-        ((STARTED,), 0.0, "running"),
-        ((STARTED,), SILENCE_S, "interrupted"),
-        ((STARTED,), None, "interrupted"),
-        ((STARTED, PAUSED), 0.0, "paused"),
-        ((STARTED, PAUSED), 1e6, "paused"),
-        ((STARTED, CLOSED), 1e6, "done"),
-        ((STARTED, PAUSED, STARTED), 0.0, "running"),
-    ],
-)
-def test_the_state_follows_the_last_report_and_how_long_ago_the_run_was_heard_of(
-    reports: tuple[dict[str, Any], ...], silence_s: float | None, state: str
-) -> None:
-    assert run_state(told(*reports), silence_s)["state"] == state
+@pytest.mark.parametrize("life", get_args(Life))
+def test_what_a_run_is_doing_is_what_its_desk_says(life: Life) -> None:
+    assert run_state(told(STARTED, CLOSED), life, 0)["state"] == life
+
+
+def test_a_thread_that_nobody_ran_has_told_nothing() -> None:
+    assert run_state([], "none", 0) == {
+        "state": "none",
+        "recipe": None,
+        "rehearsal": False,
+        "round": 0,
+        "rounds": 0,
+        "turns": 0,
+        "planned_turns": 0,
+        "drafting": [],
+        "seconds": 0,
+        "tokens": {"input": 0, "cached": 0, "output": 0},
+        "cost_usd": "0",
+        "message": None,
+        "news": -1,
+    }
 
 
 def test_a_run_that_was_interrupted_drafts_nothing_any_more() -> None:
-    assert run_state(told(STARTED, begun(WIND)), SILENCE_S)["drafting"] == []
+    assert run_state(told(STARTED, begun(WIND)), "interrupted", 0)["drafting"] == []
 
 
 def test_a_draft_that_failed_is_not_in_progress() -> None:
-    assert run_state(told(STARTED, begun(WIND), begun(WALL), failed(WALL)), 0.0)["drafting"] == [WIND]
+    assert run_state(told(STARTED, begun(WIND), begun(WALL), failed(WALL)), "running", 0)["drafting"] == [WIND]
 
 
 def test_an_unknown_price_makes_the_cost_unknown_and_not_nothing() -> None:
-    assert run_state(told(STARTED, done(WIND), done(WALL, None)), 0.0)["cost_usd"] is None
+    assert run_state(told(STARTED, done(WIND), done(WALL, None)), "running", 0)["cost_usd"] is None
 
 
-def test_a_paused_run_says_why_and_a_later_run_counts_for_itself() -> None:
-    first = (STARTED, done(WIND), COMMITTED, PAUSED)
-    assert run_state(told(*first), 0.0)["message"] == "Wind could not be heard."
-    second = run_state(told(*first, STARTED, done(WALL)), 0.0)
-    assert (second["message"], second["turns"], second["tokens"]["input"], second["news"]) == (None, 0, 100, 5)
+def test_what_a_failed_draft_took_counts_too() -> None:
+    state = run_state(told(STARTED, done(WIND), failed(WALL)), "running", 0)
+    assert (state["tokens"], state["cost_usd"]) == ({"input": 150, "cached": 60, "output": 15}, "0.015")
+
+
+def test_a_run_that_was_taken_up_again_counts_what_the_runs_before_it_took_and_says_only_what_is_now() -> None:
+    first = (STARTED, ROUND, begun(WALL), done(WIND), COMMITTED, PAUSED)
+    assert run_state(told(*first), "paused", 3.0)["message"] == "Wind could not be heard."
+    second = run_state(told(*first, STARTED, RESUMED, done(WALL)), "running", 5.0)
+    assert (second["message"], second["drafting"], second["round"], second["news"]) == (None, [], 0, 8)
+    assert (second["turns"], second["seconds"]) == (1, 5.0)
+
+
+def test_what_earlier_runs_took_is_what_their_journal_says_not_what_they_had_time_to_tell() -> None:
+    """The first process died with a draft paid for and untold; the second knows it."""
+    known = {**done(WALL), "known": True}
+    state = run_state(told(STARTED, done(WIND), STARTED, RESUMED, known, done(WIND)), "running", 0)
+    assert (state["tokens"], state["cost_usd"]) == ({"input": 300, "cached": 120, "output": 30}, "0.03")
+    unknown = run_state(told(STARTED, done(WIND), STARTED, {**RESUMED, "cost_usd": None}), "running", 0)
+    assert unknown["cost_usd"] is None

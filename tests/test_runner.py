@@ -13,8 +13,22 @@ from typing import Any
 import anyio
 import pytest
 
-from building import LETTERS, RECIPES, THREAD, TOPIC, hall_at, hold, order, plan_of, priced, speech, turns_of, voices
-from orchestrator.drafting import Paid
+from building import (
+    LETTERS,
+    RECIPES,
+    THREAD,
+    TOPIC,
+    hall_at,
+    hold,
+    order,
+    plan_of,
+    priced,
+    speech,
+    turns_of,
+    voices,
+    wordy,
+)
+from orchestrator.drafts import Paid
 from orchestrator.errors import (
     AuthenticationFailed,
     CutOff,
@@ -34,8 +48,10 @@ from orchestrator.hall.sqlite import FILE
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
+from orchestrator.plan import Plan
 from orchestrator.prompt import winds_of
 from orchestrator.record import make_record
+from orchestrator.runner import Run
 
 pytestmark = pytest.mark.anyio
 
@@ -241,14 +257,23 @@ async def test_a_wall_applies_its_own_checklist_and_sees_no_other(hall: Hall) ->
 
 
 def wall_that_says(*texts: str) -> Scripted:
-    """A table whose Wall says these texts, one after the other, when it applies its checklist."""
+    """A table whose Wall says these texts, one after the other, when it applies its checklist. See `worded`."""
     said, numbers = iter(texts), count(1)
 
     def line(request: Request) -> Line:
-        text = next(said) if request.task.step == "apply" else speech(request, next(numbers))
+        text = worded(next(said)) if request.task.step == "apply" else speech(request, next(numbers))
         return priced(text, model=request.model)
 
     return Scripted(line)
+
+
+def warnings_of(run: Run) -> tuple[str, ...]:
+    return make_record(run.debate, Plan.decode(run.debate.plan or "")).warnings
+
+
+def worded(text: str) -> str:
+    """A Wall's text, long enough for a turn; what is added quotes nobody."""
+    return wordy(text, of="euros")
 
 
 QUOTING = "VERDICT: APPROVED. It asks: what if draft 1 of wind-agent in round 1 moved slowly?"
@@ -259,7 +284,7 @@ async def test_a_wall_that_quotes_six_words_of_wind_is_taken_at_once(hall: Hall)
     with anyio.fail_after(5):
         await hold(hall, plan_of(), wall_that_says(QUOTING), events.append)
     assert not [event for event in events if isinstance(event, SentBack)]
-    assert hall.debate(THREAD).turns[1].text == QUOTING
+    assert hall.debate(THREAD).turns[1].text == worded(QUOTING)
 
 
 async def test_a_wall_that_quotes_nothing_is_sent_back_once_with_its_draft_and_the_reason(hall: Hall) -> None:
@@ -269,11 +294,11 @@ async def test_a_wall_that_quotes_nothing_is_sent_back_once_with_its_draft_and_t
     first, again = (request for request in model.requests if request.task.step == "apply")
     assert again.messages[: len(first.messages)] == first.messages
     draft, complaint = again.messages[len(first.messages) :]
-    assert (draft.speaker, draft.text, complaint.speaker) == ("assistant", "VERDICT: BLOCKED.", "user")
+    assert (draft.speaker, draft.text, complaint.speaker) == ("assistant", worded("VERDICT: BLOCKED."), "user")
     assert "no run of 6 words" in complaint.text
     assert [event.reason for event in events if isinstance(event, SentBack)] == [complaint.text]
-    assert hall.debate(THREAD).turns[1].text == QUOTING
-    assert not [warning for warning in run.warnings if "quotes" in warning]
+    assert hall.debate(THREAD).turns[1].text == worded(QUOTING)
+    assert not [warning for warning in warnings_of(run) if "quotes" in warning]
 
 
 async def test_a_wall_that_quotes_nothing_twice_is_committed_with_a_warning(hall: Hall) -> None:
@@ -281,28 +306,24 @@ async def test_a_wall_that_quotes_nothing_twice_is_committed_with_a_warning(hall
     with anyio.fail_after(5):
         run = await hold(hall, plan_of(), model)
     assert len(model.requests) == 5
-    assert hall.debate(THREAD).turns[1].text == "VERDICT: BLOCKED again."
-    (unmended,) = [warning for warning in run.warnings if "sent back once" in warning]
-    assert unmended.startswith(
-        "T2 (Wall, wall-agent): It was sent back once and not mended. Your turn lacks something."
-    )
-    assert "It quotes no run of 6 words from a turn of Wind in this round" in unmended
+    assert hall.debate(THREAD).turns[1].text == worded("VERDICT: BLOCKED again.")
+    (unmended,) = [warning for warning in warnings_of(run) if "quotes" in warning]
+    assert unmended.startswith("T2 (Wall, wall-agent): It quotes no run of 6 words from a turn of Wind in this round")
 
 
 async def test_the_first_draft_stands_when_the_second_cannot_be_had(hall: Hall) -> None:
     numbers, refusals = count(1), count()
+    text = worded("VERDICT: BLOCKED.")
 
     def line(request: Request) -> Line:
         if request.task.step == "apply":
-            return AuthenticationFailed("the key was revoked", model="x") if next(refusals) else "VERDICT: BLOCKED."
+            return AuthenticationFailed("the key was revoked", model="x") if next(refusals) else text
         return speech(request, next(numbers))
 
     with anyio.fail_after(5):
         run = await hold(hall, plan_of(), Scripted(line))
-    assert hall.debate(THREAD).turns[1].text == "VERDICT: BLOCKED."
-    (unmended,) = [warning for warning in run.warnings if "sent back once" in warning]
-    assert unmended.startswith("T2 (Wall, wall-agent): It was sent back once and not mended. ")
-    assert "quotes no run of 6 words" in unmended
+    assert hall.debate(THREAD).turns[1].text == text
+    assert [warning for warning in warnings_of(run) if warning.startswith("T2 (Wall, wall-agent): It quotes no run")]
 
 
 async def test_the_seat_of_a_turn_counts_all_its_calls_its_checklist_and_the_second_try_too(hall: Hall) -> None:
@@ -319,7 +340,7 @@ async def test_the_seat_of_a_turn_counts_all_its_calls_its_checklist_and_the_sec
 
 async def test_one_call_without_a_price_makes_the_cost_of_its_turn_and_of_the_run_unknown(hall: Hall) -> None:
     def line(request: Request) -> Line:
-        text = QUOTING if request.task.step == "apply" else speech(request, 1)
+        text = worded(QUOTING) if request.task.step == "apply" else speech(request, 1)
         return priced(text, None if request.task.step == "checklist" else "0.01")
 
     with anyio.fail_after(5):
@@ -329,10 +350,11 @@ async def test_one_call_without_a_price_makes_the_cost_of_its_turn_and_of_the_ru
 
 
 async def test_every_attempt_counts_in_the_seat_of_its_turn_and_in_the_run(hall: Hall) -> None:
-    """Wind's first route is cut off, Wall's second try fails, Door's first answer is empty."""
+    """Wind's first route is cut off twice, Wall's second try fails, Door's first answer is empty."""
     plan = plan_of(routes={Role.WIND: ("test/first", "test/wind")})
-    told = iter([EmptyReply("empty", model="x", usage=priced("").usage), "Therefore one table."])
-    applied = iter(["VERDICT: CONDITIONAL", CutOff("cut off", model="x", usage=priced("").usage, text="VERDICT:")])
+    told = iter([EmptyReply("empty", model="x", usage=priced("").usage), wordy("Therefore one table.")])
+    cut_off = CutOff("cut off", model="x", usage=priced("").usage, text="VERDICT:")
+    applied = iter([worded("VERDICT: CONDITIONAL"), cut_off])
 
     def line(request: Request) -> Line:
         task = request.task
@@ -346,13 +368,14 @@ async def test_every_attempt_counts_in_the_seat_of_its_turn_and_in_the_run(hall:
         run = await hold(hall, plan, Scripted(line), paid=paid)
     seats = [turn.seat for turn in turns_of(hall.debate(THREAD)) if turn.seat]
     assert [(seat.input, seat.cached, seat.output, seat.cost) for seat in seats] == [
-        (200, 80, 20, "0.02"),
+        (300, 120, 30, "0.03"),
         (300, 120, 30, "0.03"),  # the checklist, the turn, and the second try
         (200, 80, 20, "0.02"),
     ]
-    assert [turn.token_total for turn in turns_of(hall.debate(THREAD))] == [220, 330, 220]
-    assert run.spent == paid.spent == Usage(700, 280, 70, Decimal("0.07"))
-    assert [draft.text for draft in run.unused] == ["What if we", "VERDICT:"]
+    assert [seat.tried for seat in seats] == [("test/first: cut_off",) * 2, ("test/wall: cut_off",), ("test/door: empty",)]
+    assert [turn.token_total for turn in turns_of(hall.debate(THREAD))] == [330, 330, 220]
+    assert run.spent == paid.spent == Usage(800, 320, 80, Decimal("0.08"))
+    assert [draft.text for draft in run.unused] == ["What if we", "What if we", "VERDICT:"]
 
 
 async def test_a_run_that_pauses_has_counted_the_answer_that_made_it_pause(hall: Hall) -> None:
@@ -361,10 +384,10 @@ async def test_a_run_that_pauses_has_counted_the_answer_that_made_it_pause(hall:
     paid = Paid()
     with anyio.fail_after(5), pytest.raises(RunPaused, match="cut off"):
         await hold(hall, plan_of(), model, paid=paid)
-    assert paid.spent == Usage(400, 160, 40, Decimal("0.04"))
+    assert paid.spent == Usage(500, 200, 50, Decimal("0.05"))  # it was sent back once
     assert [(draft.seat.slot, draft.text, draft.answered) for draft in paid.unused] == [
         ("R1.Door.1", "Therefore we", "test/door-0102")
-    ]
+    ] * 2
 
 
 # ---------------------------------------------------------------------------------------------- a block and its grounds
@@ -383,9 +406,9 @@ async def test_a_block_that_says_no_grounds_is_sent_back_once_with_what_is_missi
     (sent_back,) = [event for event in events if isinstance(event, SentBack)]
     assert sent_back.reason == f"Your turn lacks something. {NATURE} {REMEDIATION} Give the whole turn again."
     again = [request for request in model.requests if request.task.step == "apply"][1]
-    assert [message.text for message in again.messages[-2:]] == [BARE_BLOCK, sent_back.reason]
-    assert hall.debate(THREAD).turns[1].text == GROUNDED_BLOCK
-    assert not [warning for warning in run.warnings if NATURE in warning or "sent back" in warning]
+    assert [message.text for message in again.messages[-2:]] == [worded(BARE_BLOCK), sent_back.reason]
+    assert hall.debate(THREAD).turns[1].text == worded(GROUNDED_BLOCK)
+    assert not [warning for warning in warnings_of(run) if NATURE in warning]
 
 
 async def test_a_block_that_says_no_grounds_twice_is_committed_with_warnings_in_the_record(hall: Hall) -> None:
@@ -393,16 +416,9 @@ async def test_a_block_that_says_no_grounds_twice_is_committed_with_warnings_in_
     with anyio.fail_after(5):
         run = await hold(hall, plan, model)
     assert len(model.requests) == 5
-    assert hall.debate(THREAD).turns[1].text == f"{BARE_BLOCK}Again."
-    who = "T2 (Wall, wall-agent): "
-    expected = [
-        f"{who}{NATURE}",
-        f"{who}{REMEDIATION}",
-        f"{who}It was sent back once and not mended. Your turn lacks something. {NATURE} {REMEDIATION} "
-        "Give the whole turn again.",
-    ]
-    warnings = make_record(run.debate, plan, run.warnings).warnings
-    assert [warning for warning in warnings if warning in expected] == expected
+    assert hall.debate(THREAD).turns[1].text == worded(f"{BARE_BLOCK}Again.")
+    told = [warning for warning in warnings_of(run) if NATURE in warning or REMEDIATION in warning]
+    assert told == [f"T2 (Wall, wall-agent): {NATURE}", f"T2 (Wall, wall-agent): {REMEDIATION}"]
 
 
 async def test_a_block_without_grounds_and_without_a_quotation_is_sent_back_once_for_both(hall: Hall) -> None:
@@ -428,8 +444,8 @@ async def test_only_a_block_is_sent_back_for_its_grounds(hall: Hall, text: str) 
     with anyio.fail_after(5):
         run = await hold(hall, plan_of(), model, events.append)
     assert not [event for event in events if isinstance(event, SentBack)]
-    assert hall.debate(THREAD).turns[1].text == text
-    found = f"T2 (Wall, wall-agent): {NATURE}" in run.warnings
+    assert hall.debate(THREAD).turns[1].text == worded(text)
+    found = f"T2 (Wall, wall-agent): {NATURE}" in warnings_of(run)
     assert found == (text != GROUNDED_BLOCK)  # what is not sent back is said all the same
 
 
@@ -438,7 +454,7 @@ async def test_a_rehearsals_worksheet_is_never_read_for_a_verdict(hall: Hall) ->
     with anyio.fail_after(5):
         run = await hold(hall, plan, wall_that_says(BARE_BLOCK), events.append)
     assert not [event for event in events if isinstance(event, SentBack)]
-    assert run.warnings == ()
+    assert warnings_of(run) == ()
 
 
 async def test_in_the_round_of_a_socratic_debate_that_only_asks_no_verdict_is_read(hall: Hall) -> None:
@@ -447,13 +463,13 @@ async def test_in_the_round_of_a_socratic_debate_that_only_asks_no_verdict_is_re
     def line(request: Request) -> Line:
         asks = request.task.role is Role.WALL and request.task.round == 1
         said = winds_of(request.task)[-1].text if asks else ""
-        return f"VERDICT: BLOCKED\nIt asks: {said}\n" if asks else speech(request, next(numbers))
+        return worded(f"VERDICT: BLOCKED\nIt asks: {said}\n") if asks else speech(request, next(numbers))
 
     with anyio.fail_after(5):
         run = await hold(hall, plan_of("standard", socratic=True, turns=6), Scripted(line), events.append)
     assert not [event for event in events if isinstance(event, SentBack)]
-    assert not [warning for warning in run.warnings if warning.startswith("T2 ")]
-    assert [warning for warning in run.warnings if warning.startswith("T5 ")]
+    assert not [warning for warning in warnings_of(run) if warning.startswith("T2 ")]
+    assert [warning for warning in warnings_of(run) if warning.startswith("T5 ")]
 
 
 # ------------------------------------------------------------------------------------------------------------- Socratic
@@ -468,8 +484,8 @@ async def test_a_socratic_debate_only_asks_in_round_1_and_rests_on_the_settled_t
     assert [task.socratic for _, task in tasks] == [True] * 3 + [False] * 4
     assert ["This round only asks." in text for text, _ in tasks] == [True] * 3 + [False] * 4
     assert ["as they were settled in T3" in text for text, _ in tasks] == [False] * 3 + [True] * 4
-    assert not [warning for warning in run.warnings if warning.startswith(("T1 ", "T2 ", "T3 "))]
-    assert [warning for warning in run.warnings if warning.startswith("T4 ")]
+    assert not [warning for warning in warnings_of(run) if warning.startswith(("T1 ", "T2 ", "T3 "))]
+    assert [warning for warning in warnings_of(run) if warning.startswith("T4 ")]
 
 
 # ------------------------------------------------------------------------------------------ what cannot be gone on with
@@ -538,9 +554,8 @@ async def test_a_bug_in_a_model_is_not_taken_for_a_failure(hall: Hall) -> None:
 
 
 async def test_a_script_that_runs_dry_is_not_taken_for_a_failure(hall: Hall) -> None:
-    with anyio.fail_after(5), pytest.raises(ExceptionGroup) as raised:
+    with anyio.fail_after(5), pytest.raises(ScriptExhausted):
         await hold(hall, plan_of(), Scripted(["one line"]))
-    assert raised.group_contains(ScriptExhausted)
 
 
 async def test_a_thread_that_exists_is_refused_before_any_call(hall: Hall) -> None:
@@ -569,14 +584,15 @@ async def test_a_store_that_fails_in_the_middle_pauses_the_run_with_its_reason(h
 @pytest.mark.parametrize(
     "text", [pytest.param("\0", id="NUL"), pytest.param(" \n", id="blank"), pytest.param("x" * 262_145, id="too long")]
 )
-async def test_a_text_that_no_debate_accepts_pauses_the_run_and_is_kept(hall: Hall, text: str) -> None:
+async def test_a_text_that_no_debate_accepts_is_sent_back_once_and_then_pauses_the_run_and_is_kept(hall: Hall, text: str) -> None:
     numbers = count(1)
     model = Scripted(lambda request: text if request.task.role is Role.DOOR else speech(request, next(numbers)))
     events, paid = list[Event](), Paid()
     with anyio.fail_after(5), pytest.raises(RunPaused, match=r"R1\.Door\.1"):
         await hold(hall, plan_of(), model, events.append, paid=paid)
     assert order(hall.debate(THREAD)) == "WL"
-    assert [draft.text for draft in paid.unused] == [text]
+    assert [draft.text for draft in paid.unused] == [text, text]
+    assert [event.reason for event in events if isinstance(event, SentBack)] != []
     assert isinstance(events[-1], Paused)
 
 

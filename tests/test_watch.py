@@ -17,8 +17,9 @@ from orchestrator.drafting import Drafting
 from orchestrator.errors import NotActive, RunPaused
 from orchestrator.events import Stream
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.runs import Life
+from orchestrator.hall.terms import Status
 from orchestrator.models.base import Model, Reply, Request
-from orchestrator.run_state import run_state
 from orchestrator.runner import Run, run_debate
 from orchestrator.watch import Watch
 
@@ -44,8 +45,12 @@ class Hanging:
         raise AssertionError("it sleeps for ever")
 
 
+def life_of(hall: Hall) -> Life:
+    return hall.runs.life(hall.runs.row(THREAD), hall.debate(THREAD).state.status is Status.ACTIVE)
+
+
 async def watched(hall: Hall, model: Model) -> Run:
-    watch = Watch(hall, THREAD)
+    watch = Watch(hall)
     stream = Stream(THREAD, lambda: datetime.now(UTC), watch)
     drafting = Drafting(lambda route: model, stream, NO_WAITS)
     return await run_debate(hall, plan_of("speed"), THREAD, TOPIC, drafting, watch)
@@ -57,7 +62,7 @@ async def test_what_a_run_told_can_be_read_when_it_has_ended(tmp_path: Path) -> 
         reports = hall.runs.reports(THREAD)
         assert [report["number"] for report in reports] == list(range(len(reports)))
         assert (reports[0]["type"], reports[-1]["type"]) == ("run_started", "closed")
-        assert run_state(reports, hall.runs.silence_s(THREAD))["state"] == "done"
+        assert life_of(hall) == "done"
         assert hall.runs.reports(THREAD, after=reports[-2]["number"]) == [reports[-1]]
 
 
@@ -71,7 +76,7 @@ async def test_somebody_elsewhere_stops_a_run_and_its_call_in_flight(tmp_path: P
         assert model.cancelled.is_set()
         assert pause.value.code == "paused"
         assert hall.get_debate(THREAD)["turn_count"] == 2
-        assert run_state(elsewhere.runs.reports(THREAD), 0.0)["state"] == "paused"
+        assert life_of(elsewhere) == "paused"
 
 
 async def test_the_kill_switch_ends_a_run_and_its_call_in_flight(tmp_path: Path) -> None:
@@ -83,13 +88,13 @@ async def test_the_kill_switch_ends_a_run_and_its_call_in_flight(tmp_path: Path)
         assert model.cancelled.is_set()
         assert run.debate.state.status == "force_closed"
         assert run.debate.state.turn_count == 2
-        assert run_state(elsewhere.runs.reports(THREAD), 0.0)["state"] == "done"
+        assert life_of(elsewhere) == "done"
 
 
 async def test_a_thread_that_nobody_runs_cannot_be_stopped(tmp_path: Path) -> None:
     with hall_at(tmp_path) as hall:
         hall.init_debate(THREAD, TOPIC)
-        assert hall.runs.silence_s(THREAD) is None
+        assert (hall.runs.row(THREAD), life_of(hall)) == (None, "none")
         with pytest.raises(NotActive, match="Nobody runs"):
             hall.runs.stop(THREAD, "why")
 
@@ -97,11 +102,11 @@ async def test_a_thread_that_nobody_runs_cannot_be_stopped(tmp_path: Path) -> No
 async def test_a_request_to_an_earlier_run_does_not_stop_the_next(tmp_path: Path) -> None:
     with hall_at(tmp_path) as hall:
         hall.init_debate(THREAD, TOPIC)
-        hall.runs.begin(THREAD, "one")
+        first = hall.runs.begin(THREAD)
         hall.runs.stop(THREAD, "why")
-        assert hall.runs.attend(THREAD) == (True, "why")
-        hall.runs.begin(THREAD, "another")
-        assert hall.runs.attend(THREAD) == (True, None)
+        assert hall.runs.attend(first) == (True, "why")
+        hall.runs.release(first)
+        assert hall.runs.attend(hall.runs.begin(THREAD)) == (True, None)
 
 
 async def test_a_debate_that_waits_for_its_store_stops_no_other_in_the_same_loop(tmp_path: Path) -> None:

@@ -82,7 +82,8 @@ def _line(check: Check, kept: Kept) -> str:
         return f"{check['thread_id']}: BROKEN{where}: {check['reason']}"
     said = f"{check['thread_id']}: verified, {check['entries']} entries, head {check['head']}"
     if check["newer"] is not None:
-        said += f"; {check['newer']} entries are newer than {kept.name}"
+        newer = "1 entry is" if check["newer"] == 1 else f"{check['newer']} entries are"
+        said += f"; {newer} newer than {kept.name}"
     if "signed_by" in check:
         said += f"; signed by the key {check['signed_by']}" if check["signed_by"] else "; not signed"
     return said

@@ -15,7 +15,7 @@ from orchestrator import result, run_folder
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.drafts import Draft, Paid
-from orchestrator.errors import DebateError, LeaseLost, RunPaused, UsageError
+from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UsageError
 from orchestrator.export.markdown import marks_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
@@ -26,6 +26,8 @@ from orchestrator.runner import Run
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_RAISES = {"cost_usd": "--cost-limit USD", "tokens": "--token-limit N", "seconds": "--time-limit SECONDS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> 
 
 def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     """Says what went wrong, what is kept, and as the last line how to go on."""
-    debate, kept = _begun(place), _kept(place, error)
+    # Of a run that is another process's there is nothing to tell but that.
+    debate, kept = None if isinstance(error, RunHeld) else _begun(place), _kept(place, error)
     tell(f"error: {error}")
     if debate is not None:
         turns = debate.state.turn_count
@@ -158,9 +161,15 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
         outcome = result.failed(error, code, place.rehearsal, place.paid.spent, debate, place.paid.uncertain)
         with suppress(UsageError):  # there is nowhere left to say it
             answer(json_text({**outcome, "files": [str(file) for file in kept]}))
-    if debate is not None and debate.state.status is Status.ACTIVE and not isinstance(error, LeaseLost):
-        tell(f"Go on with: run-debate --resume {place.thread_id}")
+    held = isinstance(error, LeaseLost | RunHeld)  # another process runs it
+    if debate is not None and debate.state.status is Status.ACTIVE and not held:
+        tell(f"Go on with: run-debate --resume {place.thread_id}{_what_to_raise(error)}")
     return code
+
+
+def _what_to_raise(error: DebateError) -> str:
+    """The option without which a run would stop at the same limit again."""
+    return f" {_RAISES[error.limit]}" if isinstance(error, StoppedByLimit) else ""
 
 
 def _kept(place: Place, error: DebateError) -> tuple[Path, ...]:

@@ -26,8 +26,8 @@ def redact(thread_id: str, turn_index: int | None, seq: int | None, reason: str)
     """Redacts a turn, or the text of an entry.
 
     Returns:
-        the hall's answer, with the entries that still quote the text and the command that redacts each, as a value and
-        as text for people.
+        the hall's answer, with the entries in which a run of its words still stands and the command that redacts each,
+        as a value and as text for people.
 
     Raises:
         HallError: nothing was written.
@@ -64,8 +64,9 @@ def _said(before: Debate, target: Line, result: Any, quoting: list[Line]) -> str
         said.append(f"Redacted with it, because the same stands there: {again}.")
     if isinstance(target.entry.body, Opened):
         said.append(f"The thread id cannot be redacted, since every hash covers it: {thread_id}.")
-    for line in quoting:
-        said.append(f"{_name(line)} still quotes it. To redact that too: {_command(line)}")
+    if quoting:
+        said.append("Words of it still stand elsewhere; to redact those too:")
+        said += [f"  {_name(line)}: {_command(line)}" for line in quoting]
     if result["erased"] == "pending":
         said.append("A reader keeps old pages alive: the last traces go when the hall is next opened without it.")
     said.append("Files exported before still hold the text: export them again, or delete them.")

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import anyio
 
+from orchestrator import run_folder
 from orchestrator.background import hold
-from orchestrator.budget import require_prices
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, signing_key
 from orchestrator.cli.plain import tell
 from orchestrator.cli.progress import progress_lines
+from orchestrator.cli.running import default_folder
 from orchestrator.files import prepare_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
-from orchestrator.journal import Journal
 from orchestrator.models.switchboard import Switchboard
-from orchestrator.plan import Changes
+from orchestrator.plan import Changes, Plan
 from orchestrator.resuming import Resumable, changed_files, changes_wanted, resumable
 from orchestrator.runner import Run
 from orchestrator.taking_up import TakeUp
@@ -34,37 +34,45 @@ def resume(call: Call, thread_id: str, wanted: Wanted) -> int:
 def _resume(call: Call, thread_id: str, wanted: Wanted, place: Place) -> int:
     with Hall.open() as hall:
         found = resumable(hall, thread_id)
-        changes = changes_wanted(
-            found.plan,
-            wanted.voices,
-            wanted.models,
-            os.environ,
-            wanted.limits,
-            wanted.assumed,
-            wanted.on_failure,
-        )
-        plan = found.plan.with_changes(changes)
-        Switchboard().require(plan.routes)
-        require_prices(((route, plan.endpoint(route)) for route in sorted(plan.routes)), plan.limits)
+        plan = found.plan
         place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
-        place.folder = prepare_folder(call.out or _folder(found))
-        place.thread_id = found.debate.state.thread_id
         if found.debate.state.status is Status.ACTIVE:
-            for line in _first_words(found, changes):
-                call.tell(line)
-            how = TakeUp(folder=str(place.folder.resolve()), changes=changes)
-            readers = [] if call.quiet else [progress_lines(tell)]
-            ended = anyio.run(partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how))
+            changes = changes_wanted(found, wanted, os.environ)
+            plan = plan.with_changes(changes)
+            Switchboard().require(plan.routes)
+            ended = _held(call, hall, found, plan, changes, place)
         else:
-            call.tell(f"{place.thread_id} has ended already: {found.debate.state.status}. Its files are written again.")
-            ended = _ended(hall, found)
+            ended = _ended(call, found, place)
     return finished(call, plan, ended, place)
 
 
-def _folder(found: Resumable) -> Path:
-    """Where the run's files were to go, if that is still there."""
-    default = Path("debates") / found.debate.state.thread_id
-    return found.folder if found.folder is not None and found.folder.parent.is_dir() else default
+def _held(call: Call, hall: Hall, found: Resumable, plan: Plan, changes: Changes, place: Place) -> Run:
+    """Holds the debate to its end, from where it stands."""
+    folder = place.folder = _folder(call, found)
+    for line in _first_words(found, changes):
+        call.tell(line)
+    place.thread_id = found.debate.state.thread_id
+    how = TakeUp(folder=str(folder.resolve()), changes=changes)
+    readers = [] if call.quiet else [progress_lines(tell)]
+    ended = anyio.run(partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how))
+    run_folder.forget_drafts(folder)
+    return ended
+
+
+def _ended(call: Call, found: Resumable, place: Place) -> Run:
+    """A debate that is closed: all that may be missing are its files."""
+    state = found.debate.state
+    place.folder = _folder(call, found)
+    call.tell(f"{state.thread_id} has ended already ({state.status}): nothing is asked, its files are written again")
+    return Run(found.debate, found.journal.spent, (), found.journal.uncertain)
+
+
+def _folder(call: Call, found: Resumable) -> Path:
+    """Where the run's files go; what is not its own folder must not hold those of another."""
+    folder = call.out or found.folder_else(default_folder(found.debate.state.thread_id))
+    if folder.resolve() != found.folder:
+        run_folder.require_unused(folder)
+    return prepare_folder(folder)
 
 
 def _first_words(found: Resumable, changes: Changes) -> Iterator[str]:
@@ -75,9 +83,3 @@ def _first_words(found: Resumable, changes: Changes) -> Iterator[str]:
         yield f"note: changed since then, and not taken up: {', '.join(changed)}"
     if changes:
         yield f"note: from here on {changes}"
-
-
-def _ended(hall: Hall, found: Resumable) -> Run:
-    """A run that came to its end before its files were written."""
-    journal = Journal.to_read(hall, found.debate.state.thread_id)
-    return Run(found.debate, journal.spent, (), journal.uncertain)

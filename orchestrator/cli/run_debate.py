@@ -5,36 +5,53 @@ Nothing but click is loaded until there is something to do, so that `--help` is 
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from orchestrator.usage import MOST
 
-class _Dollars(click.ParamType[Decimal]):
-    """An amount above zero; decimal, since a float would not be the amount that was typed."""
+T = TypeVar("T")
 
-    name = "usd"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+class _Limit(click.ParamType[T], Generic[T]):
+    """A number above zero, read as it was typed: a float would be another amount.
+
+    Args:
+        unit: what it counts.
+        example: one that could stand there.
+        kind: what it becomes.
+    """
+
+    name = "limit"
+
+    def __init__(self, unit: str, example: str, kind: Callable[[Decimal], T]) -> None:
+        self._unit, self._example, self._kind = unit, example, kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
         try:
             amount = Decimal(value)
         except InvalidOperation:
             amount = Decimal(0)
-        if not amount.is_finite() or amount <= 0:
-            self.fail(f"{value!r} is no amount of US dollars above zero, such as 2.50.", param, ctx)
-        return amount
+        whole = self._kind is not int or (amount.is_finite() and amount == amount.to_integral_value())
+        if not amount.is_finite() or not 0 < amount <= MOST or not whole:
+            self.fail(f"{value!r} is no {self._unit} above 0 and up to {MOST:,}, such as {self._example}.", param, ctx)
+        return self._kind(amount)
 
 
-DOLLARS = _Dollars()
-SECONDS = click.FloatRange(0, min_open=True)
+DOLLARS = _Limit("amount of US dollars", "2.50", lambda amount: Decimal(format(amount, "f")))
+TOKENS = _Limit("number of tokens", "200000", int)
+SECONDS = _Limit("number of seconds", "600", float)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, metavar="TOPIC")
 @click.option("--recipe", "-r", default="standard", metavar="NAME|FILE", help="How to debate. [default: standard]")
 @click.option("--tier", metavar="1|2|3:DOMAIN", help="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")
 @click.option("--models", default="models", metavar="NAME|FILE", help="Which models speak. [default: models]")
@@ -48,16 +65,16 @@ SECONDS = click.FloatRange(0, min_open=True)
 @click.option(
     "--format", "formats", multiple=True, type=click.Choice(["json", "octave", "adr"]), help="Files to write. [all]"
 )
-@click.option("--cost-limit", type=DOLLARS, metavar="USD", help="Spend no more than this, over all resumes.")
-@click.option("--token-limit", type=click.IntRange(1), metavar="N", help="Take no more tokens, in and out together.")
-@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Have ended by then.")
+@click.option("--cost-limit", type=DOLLARS, metavar="USD", help="Spend at most this, over all resumes.")
+@click.option("--token-limit", type=TOKENS, metavar="N", help="Take at most so many tokens, in and out together.")
+@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Run for at most so long, over all resumes.")
 @click.option("--assume-price", metavar="IN/OUT", help="What a model of unknown price costs: USD per million tokens.")
 @click.option(
     "--on-failure",
     type=click.Choice(["pause", "degrade"]),
     help="When a seat fails for good: pause, or go on without it. [default: pause]",
 )
-@click.option("--resume", metavar="THREAD", help="Go on with a run that stopped: nothing is bought twice.")
+@click.option("--resume", metavar="THREAD", help="Go on with a run that stopped; nothing is bought twice.")
 @click.option("--sign", is_flag=True, help="Sign debate.json with your key (debate-hall key new).")
 @click.option("--dry-run", is_flag=True, help="Show the rounds and seats; ask no model, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, on failure too.")
@@ -108,7 +125,8 @@ def run_debate(
     from orchestrator.recipe import Limits
     from orchestrator.wanted import Wanted
 
-    call = Call(thread_id, out, formats, sign, dry_run, as_json, quiet)
+    folder = Path(os.path.expanduser(out)) if out is not None else None
+    call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet)
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
     wanted = Wanted(recipe, tier, models, voices, rehearse, context, limits, assume_price, on_failure)

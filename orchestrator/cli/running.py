@@ -80,7 +80,7 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     """Holds the debate under the id that was asked for, else under the first free one of the topic's."""
     for thread_id in _candidates(call, topic, hall):
         try:
-            with folder_to_fill(call.out or _default_folder(thread_id)) as place.folder:
+            with folder_to_fill(call.out or default_folder(thread_id)) as place.folder:
                 call.tell(f"thread {thread_id}")
                 place.thread_id = thread_id
                 return anyio.run(_debate, hall, plan, place, topic, not call.quiet)
@@ -105,7 +105,7 @@ def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:
     today = datetime.now().astimezone().date()
     for attempt in count(1):
         thread_id = thread_id_for(topic, today, attempt)
-        free = call.out is not None or not os.path.lexists(_default_folder(thread_id))
+        free = call.out is not None or not os.path.lexists(default_folder(thread_id))
         if free and not _is_taken(hall, thread_id):
             yield thread_id
 
@@ -120,5 +120,6 @@ def _is_taken(hall: Hall, thread_id: str) -> bool:
     return True
 
 
-def _default_folder(thread_id: str) -> Path:
+def default_folder(thread_id: str) -> Path:
+    """Where a run's files go unless they are wanted elsewhere."""
     return Path("debates") / thread_id

@@ -1,10 +1,10 @@
 """The draft journal: what a run is about to ask, and what came of it, so that nothing is bought twice.
 
-Records stand beside the ledger and are no part of it: a draft is not a turn. A reply's text stands beside its record
-with a salt, as in the ledger, and a request is known by a salted digest alone; so a redaction that deletes texts and
-salts leaves nothing that a redacted word could be guessed from.
+Records stand beside the ledger and are no part of it: a draft is not a turn. Of a text a record holds the salted
+digest; the text, a reply or the hash of a request, stands beside it with the salt, as in the ledger. So a redaction
+that deletes texts and salts leaves nothing that a redacted word could be guessed from.
 
-A record's hash covers its thread and number, so a changed, moved or missing one is found.
+A record's hash covers its thread and number, so a changed, moved or missing one is found, unless the last are missing.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Begun:
 class Intent:
     """A call that is about to be made: for which seat and step, which attempt, through which route.
 
-    `request` is the salted digest of what is asked; `tokens` and `cost` (US dollars, None when no price is known) are
-    the most that the call can take.
+    `request` is the digest of what is asked, which is a hash itself; `tokens` and `cost` (US dollars, None when no
+    price is known) are the most that the call can take.
     """
 
     kind: ClassVar[str] = "intent"
@@ -61,7 +61,8 @@ class Intent:
 class Outcome:
     """What came of a call: a reply, or a failure with its code; what it took, as far as the provider said.
 
-    `charged` says of a call without usage that its whole bound counts as spent.
+    `digest` is that of the reply, or of an answer that was of no use. `charged` says of a call without usage that its
+    whole bound counts as spent.
     """
 
     kind: ClassVar[str] = "outcome"
@@ -83,9 +84,9 @@ _KINDS = {record.kind: record for record in get_args(Record)}
 
 
 class StoredRecord(NamedTuple):
-    """A row as a store holds it, nothing believed yet. An intent has a salt beside it and no text.
+    """A row as a store holds it, nothing believed yet. A text and its salt stand beside a record that has a digest.
 
-    `answers` is the number of the intent that an outcome belongs to: where a redaction has taken that one's salt, what
+    `answers` tells the store which intent an outcome belongs to: where a redaction has taken the text of that one, what
     was asked held the redacted words, and the answer is kept without its text.
     """
 
@@ -135,18 +136,32 @@ def _read(thread_id: str, row: StoredRecord, number: int, redacted: bool) -> Jou
         raise broken("is not what was written")
     try:
         members = json.loads(row.stored)
-        header = [members.pop(name) for name in ("v", "thread_id", "number")]
-        record: Record = build(_KINDS[members.pop("kind")], members)
-    except (ValueError, KeyError, AttributeError, InvalidInput) as error:
+        for name in ("v", "thread_id", "number"):
+            del members[name]
+        line = JournalLine(number, build(_KINDS[members.pop("kind")], members), row.text, row.salt)
+        in_this_place = seal(thread_id, line).stored
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, InvalidInput) as error:
         raise broken(f"cannot be read ({error})") from error
-    if header != [VERSION, thread_id, number] or row.number != number:
-        raise broken("stands in another's place")
-    if isinstance(record, Outcome) and record.digest is not None and not _is_whole(row, record.digest, redacted):
+    if (row.number, row.stored) != (number, in_this_place):
+        raise broken("stands in another's place, or is not in canonical form")
+    if not _is_whole(row, _digest_of(line.record), redacted):
         raise broken("has another text than was written")
-    return JournalLine(number, record, row.text, row.salt)
+    return line
 
 
-def _is_whole(row: StoredRecord, digest: str, redacted: bool) -> bool:
+def _digest_of(record: Record) -> str | None:
+    match record:
+        case Intent():
+            return record.request
+        case Outcome():
+            return record.digest
+        case Begun():
+            return None
+
+
+def _is_whole(row: StoredRecord, digest: str | None, redacted: bool) -> bool:
+    if digest is None:
+        return (row.text, row.salt) == (None, None)
     if row.text is None or row.salt is None:
         return redacted
     try:

@@ -75,8 +75,7 @@ class Reader:
             LedgerBroken: names the first bad entry.
             UnknownThread
         """
-        debate = self.debate(thread_id)
-        self._journal(debate)
+        debate, _ = self._with_journal(thread_id)
         return {
             "thread_id": debate.state.thread_id,
             "verified": True,
@@ -110,11 +109,12 @@ class Reader:
         Raises:
             LedgerBroken, UnknownThread
         """
-        return self._journal(self.debate(thread_id))
+        return self._with_journal(thread_id)[1]
 
-    def _journal(self, debate: Debate) -> tuple[JournalLine, ...]:
-        thread_id = debate.state.thread_id
-        return journal.read(thread_id, self._store.journal(thread_id), redacted=bool(debate.of(Tombstoned)))
+    def _with_journal(self, thread_id: str) -> tuple[Debate, tuple[JournalLine, ...]]:
+        rows = self._store.journal(thread_id)  # first: of texts that a redaction takes meanwhile, the debate says why
+        debate = self.debate(thread_id)
+        return debate, journal.read(debate.state.thread_id, rows, redacted=bool(debate.of(Tombstoned)))
 
     def _life(self, listed: Listed) -> Life:
         active = listed.state is None or listed.state.status is Status.ACTIVE

@@ -6,6 +6,7 @@ None of it stands in the ledger: a debate's record is its entries, whoever wrote
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,11 +17,12 @@ from typing import Any, Literal
 from orchestrator.errors import NotActive, RunHeld
 from orchestrator.hall import journal
 from orchestrator.hall.journal import JournalLine
-from orchestrator.hall.store import Attention, Holder, Lease, RunRow, Store
+from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow, Store
 
 Life = Literal["none", "running", "paused", "interrupted", "done"]
 
 SILENCE_S = 15.0  # a run that is not heard of for this long is taken for dead
+_FREE_WORDS = ("message", "reason")  # what a report says in words of providers, models and people
 
 
 def this_process() -> Holder:
@@ -60,7 +62,8 @@ class RunDesk:
             succeeded = succeeds is not None and succeeds.epoch == epoch
             if row is not None and not succeeded and self.is_alive(row):
                 raise RunHeld(
-                    f"{row.holder} runs {thread_id}; it was heard of {self._silence_s(row):.0f} s ago.",
+                    f"{row.holder} has run {thread_id} since {row.began_at[:19].replace('T', ' ')} UTC; it was heard "
+                    f"of {self._silence_s(row):.0f} s ago.",
                     f"Wait for it, or stop it; once it is not heard of for {SILENCE_S:.0f} s it can be taken over.",
                 )
             lease = self._store.begin_run(thread_id, self._holder, self._now(), epoch, succeeded)
@@ -76,7 +79,7 @@ class RunDesk:
         return self._store.attend(lease, self._now())
 
     def release(self, lease: Lease) -> None:
-        """Says that the run has ended by itself."""
+        """Says that the run has ended by itself; of one that was taken over there is nothing to say."""
         self._store.release_run(lease, self._now())
 
     def stop(self, thread_id: str, why: str) -> None:
@@ -91,12 +94,22 @@ class RunDesk:
         self._store.request_stop(thread_id, why)
 
     def report(self, lease: Lease, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Keeps what a run tells."""
-        self._store.report(lease, [json.dumps(report, ensure_ascii=False) for report in reports])
+        """Keeps what a run tells.
+
+        Raises:
+            LeaseLost: nothing was written.
+        """
+        self._store.report(lease, [_apart(report) for report in reports])
 
     def reports(self, thread_id: str, after: int = -1) -> list[dict[str, Any]]:
-        """Returns what the runs of a thread told, each report with its `number`, those above `after`."""
-        return [{**json.loads(report), "number": number} for number, report in self._store.reports(thread_id, after)]
+        """Returns what the runs of a thread told, each report with its `number`, those above `after`.
+
+        Those from before a redaction have no `message` and no `reason`.
+        """
+        return [
+            {**json.loads(report.told), **json.loads(report.words or "{}"), "number": number}
+            for number, report in self._store.reports(thread_id, after)
+        ]
 
     def keep(self, lease: Lease, lines: Iterable[JournalLine]) -> None:
         """Adds lines to a thread's journal, numbered on from those that are there.
@@ -132,24 +145,38 @@ class RunDesk:
 
     def seconds(self, thread_id: str) -> float:
         """Returns for how long a thread's runs went on, all together."""
-        spans = self._store.run_spans(thread_id)
-        return sum((_time(last) - _time(first)).total_seconds() for first, last in spans)
+        spans = [(_time(first), _time(last)) for first, last in self._store.run_spans(thread_id)]
+        return sum(max(0.0, (last - first).total_seconds()) for first, last in spans if first and last)
 
     def _silence_s(self, row: RunRow) -> float:
-        return (self._clock() - _time(row.beat_at)).total_seconds()
+        beat_at = _time(row.beat_at)
+        # Of whoever was heard of in times to come, the clock was wrong then, or is now.
+        return abs((self._clock() - beat_at).total_seconds()) if beat_at else math.inf
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _time(at: str) -> datetime:
-    return datetime.fromisoformat(at)
+def _apart(report: Mapping[str, Any]) -> Report:
+    """A report as stores keep it, its free words apart from what the program says."""
+    words = {name: report[name] for name in _FREE_WORDS if name in report}
+    told = {name: member for name, member in report.items() if name not in words}
+    return Report(json.dumps(told), json.dumps(words) if words else None)
+
+
+def _time(at: str) -> datetime | None:
+    """A time as it was written; None where the store is damaged, so that it hides no run and no debate."""
+    try:
+        time = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return time if time.tzinfo else None
 
 
 def _is_there(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no process has a number that large
         return False
     except PermissionError:
         pass  # somebody else's, but there

@@ -1,8 +1,9 @@
 """The embedded store: one SQLite file in WAL mode, every commit on disk before it is acknowledged.
 
-Texts stand in a table that only grows, apart from the entries. So the B-tree moves texts but once, when the table
-outgrows its first page, and secure_delete zeroes the page they leave. A redaction overwrites a text where it stands,
-with zeros of the same length; what is left is the copy in the write-ahead log, which a TRUNCATE checkpoint removes.
+All that a redaction can take stands in `texts`, a table that only grows, apart from what it belongs to. So the B-tree
+moves texts but once, when the table outgrows its first page, and secure_delete zeroes the page they leave. A redaction
+overwrites a text where it stands, with zeros of the same length; what is left is the copy in the write-ahead log, which
+a TRUNCATE checkpoint removes.
 """
 
 from __future__ import annotations
@@ -15,14 +16,22 @@ from orchestrator.errors import StaleHead, ThreadExists
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS
 from orchestrator.hall.sqlite_formats import FORMATS
-from orchestrator.hall.sqlite_runs import RUN, SQLiteRuns, add_text, held_row, readable, run_of, standing_of, thread_row
+from orchestrator.hall.sqlite_runs import (
+    RUN,
+    ZEROS,
+    SQLiteRuns,
+    add_text,
+    held_row,
+    readable,
+    run_of,
+    standing_of,
+    thread_row,
+)
 from orchestrator.hall.store import Erasure, Lease, Listed, Window
 
 FILE = "hall.sqlite3"
 CHECKPOINT_TIMEOUT_MS = 2_000
 
-# Overwrites in place: a blob of as many bytes leaves the row's size, and so its place, as it was.
-_ZEROS = "UPDATE texts SET salt = zeroblob(length(CAST(salt AS BLOB))), words = zeroblob(length(CAST(words AS BLOB)))"
 _LINES = """
 SELECT e.seq, e.turn_index, e.hash, e.stored,
        iif(typeof(t.words) = 'text', t.words, NULL), iif(typeof(t.salt) = 'text', t.salt, NULL),
@@ -155,22 +164,15 @@ def _insert(db: sqlite3.Connection, no: int, sealed: Sealed) -> None:
 
 
 def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
-    db.execute(
-        f"{_ZEROS} WHERE id = (SELECT text_id FROM entries WHERE no = ? AND seq = ?)",
-        (no, erasure.target),
-    )
+    db.execute(f"{ZEROS} WHERE id = (SELECT text_id FROM entries WHERE no = ? AND seq = ?)", (no, erasure.target))
     db.execute("UPDATE entries SET erased_by = ? WHERE no = ? AND seq = ?", (erasure.by, no, erasure.target))
     db.execute("INSERT INTO pending_erasure VALUES (?, ?)", (no, erasure.by))
 
 
 def _forget(db: sqlite3.Connection, no: int) -> None:
-    """Takes the texts and salts of a thread's journal, and the free words of its reports."""
-    db.execute(f"{_ZEROS} WHERE id IN (SELECT text_id FROM journal WHERE no = ?)", (no,))
-    free_words = "json_extract(report, '$.message') IS NOT NULL OR json_extract(report, '$.reason') IS NOT NULL"
-    db.execute(
-        f"UPDATE reports SET report = json_remove(report, '$.message', '$.reason') WHERE no = ? AND ({free_words})",
-        (no,),
-    )
+    """Takes the texts of a thread's journal, and what its runs told and were asked in free words."""
+    for column in ("text_id FROM journal", "text_id FROM reports", "request_id FROM runs"):
+        db.execute(f"{ZEROS} WHERE id IN (SELECT {column} WHERE no = ?)", (no,))
 
 
 def _checkpoint(db: sqlite3.Connection) -> bool:

@@ -42,8 +42,10 @@ CREATE TABLE reports (
 CREATE TABLE pending_erasure (no INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (no, seq)) STRICT, WITHOUT ROWID;
 """
 
+# What earlier runs told goes, for it held free words where deleted ones leave traces; it is no part of any record.
 _JOURNAL = """
 DROP TABLE runs;
+DROP TABLE reports;
 CREATE TABLE runs (
   no INTEGER NOT NULL REFERENCES threads,
   epoch INTEGER NOT NULL,
@@ -52,8 +54,15 @@ CREATE TABLE runs (
   began_at TEXT NOT NULL,
   beat_at TEXT NOT NULL,
   released INTEGER NOT NULL DEFAULT 0,
-  request TEXT,
+  request_id INTEGER REFERENCES texts,
   PRIMARY KEY (no, epoch)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE reports (
+  no INTEGER NOT NULL REFERENCES threads,
+  number INTEGER NOT NULL,
+  told TEXT NOT NULL,
+  text_id INTEGER REFERENCES texts,
+  PRIMARY KEY (no, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE journal (
   no INTEGER NOT NULL REFERENCES threads,

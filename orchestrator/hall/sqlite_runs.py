@@ -14,11 +14,15 @@ from orchestrator.hall.debate import State
 from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Standing
 from orchestrator.hall.sqlite_file import SQLiteFile
-from orchestrator.hall.store import Attention, Holder, Lease, RunRow
+from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow
 from orchestrator.hall.terms import Status
 
-RUN = "epoch, place, pid, beat_at, released"
-TEXT = "iif(typeof(words) = 'text', words, NULL), iif(typeof(salt) = 'text', salt, NULL)"
+RUN = "epoch, place, pid, began_at, beat_at, released"
+# Overwrites in place: a blob of as many bytes leaves the row's size, and so its place, as it was.
+ZEROS = "UPDATE texts SET salt = zeroblob(length(CAST(salt AS BLOB))), words = zeroblob(length(CAST(words AS BLOB)))"
+_WORDS = "iif(typeof(words) = 'text', words, NULL)"
+_SALT = "iif(typeof(salt) = 'text', salt, NULL)"
+_NEWEST = "no = ?1 AND epoch = (SELECT max(epoch) FROM runs WHERE no = ?1)"
 
 
 class SQLiteRuns(SQLiteFile):
@@ -27,13 +31,13 @@ class SQLiteRuns(SQLiteFile):
     def begin_run(self, thread_id: str, holder: Holder, at: str, after: int, succeeds: bool = False) -> Lease | None:
         with self._transaction() as db:
             no, name, *_ = thread_row(db, thread_id)
-            newest = db.execute("SELECT epoch, request FROM runs WHERE no = ? ORDER BY epoch DESC", (no,)).fetchone()
-            epoch, request = newest or (0, None)
+            newest = db.execute(f"SELECT epoch, request_id FROM runs WHERE {_NEWEST}", (no,)).fetchone()
+            epoch, request_id = newest or (0, None)
             if epoch != after:
                 return None
             db.execute(
-                "INSERT INTO runs (no, epoch, place, pid, began_at, beat_at, request) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (no, epoch + 1, holder.place, holder.pid, at, at, request if succeeds else None),
+                "INSERT INTO runs (no, epoch, place, pid, began_at, beat_at, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (no, epoch + 1, holder.place, holder.pid, at, at, request_id if succeeds else None),
             )
         return Lease(name, epoch + 1)
 
@@ -41,38 +45,41 @@ class SQLiteRuns(SQLiteFile):
         with self._transaction() as db:
             no, *rest = held_row(db, lease)
             (request,) = db.execute(
-                "UPDATE runs SET beat_at = ? WHERE no = ? AND epoch = ? RETURNING request", (at, no, lease.epoch)
+                "UPDATE runs SET beat_at = ? WHERE no = ? AND epoch = ?"
+                f" RETURNING (SELECT coalesce({_WORDS}, '') FROM texts WHERE id = request_id)",
+                (at, no, lease.epoch),
             ).fetchone()
         return Attention(standing_of(*rest).state.status is Status.ACTIVE, request)
 
     def release_run(self, lease: Lease, at: str) -> None:
         with self._transaction() as db:
             no = thread_row(db, lease.thread_id)[0]
-            db.execute(
-                "UPDATE runs SET released = 1, beat_at = ? WHERE no = ? AND epoch = ?"
-                " AND epoch = (SELECT max(epoch) FROM runs WHERE no = ?)",
-                (at, no, lease.epoch, no),
-            )
+            released = f"UPDATE runs SET released = 1, beat_at = ?2 WHERE {_NEWEST} AND epoch = ?3 AND NOT released"
+            db.execute(released, (no, at, lease.epoch))
 
     def request_stop(self, thread_id: str, why: str) -> None:
         with self._transaction() as db:
             no = thread_row(db, thread_id)[0]
-            db.execute(
-                "UPDATE runs SET request = ? WHERE no = ? AND epoch = (SELECT max(epoch) FROM runs WHERE no = ?)",
-                (why, no, no),
-            )
+            # The words that are replaced would be out of a redaction's reach.
+            db.execute(f"{ZEROS} WHERE id = (SELECT request_id FROM runs WHERE {_NEWEST})", (no,))
+            db.execute(f"UPDATE runs SET request_id = ?2 WHERE {_NEWEST}", (no, add_text(db, "", why)))
 
-    def report(self, lease: Lease, reports: Sequence[str]) -> None:
+    def report(self, lease: Lease, reports: Sequence[Report]) -> None:
         with self._transaction() as db:
             no = held_row(db, lease)[0]
-            (told,) = db.execute("SELECT count(*) FROM reports WHERE no = ?", (no,)).fetchone()
-            rows = [(no, number, report) for number, report in enumerate(reports, start=told)]
-            db.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+            (last,) = db.execute("SELECT max(number) FROM reports WHERE no = ?", (no,)).fetchone()
+            for number, report in enumerate(reports, start=0 if last is None else last + 1):
+                text_id = add_text(db, "", report.words) if report.words is not None else None
+                db.execute("INSERT INTO reports VALUES (?, ?, ?, ?)", (no, number, report.told, text_id))
 
-    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, str]]:
+    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, Report]]:
         with self._snapshot() as db:
-            told = "SELECT number, report FROM reports WHERE no = ? AND number > ? ORDER BY number"
-            return db.execute(told, (thread_row(db, thread_id)[0], after)).fetchall()
+            rows = db.execute(
+                f"SELECT number, told, {_WORDS} FROM reports LEFT JOIN texts ON id = text_id"
+                " WHERE no = ? AND number > ? ORDER BY number",
+                (thread_row(db, thread_id)[0], after),
+            )
+            return [(number, Report(told, words)) for number, told, words in rows]
 
     def run_row(self, thread_id: str) -> RunRow | None:
         with self._snapshot() as db:
@@ -87,15 +94,16 @@ class SQLiteRuns(SQLiteFile):
         with self._transaction() as db:
             no = held_row(db, lease)[0]
             for record in records:
-                has_text = record.salt is not None and not _is_forgotten(db, no, record.answers)
-                text_id = add_text(db, record.salt or "", record.text or "") if has_text else None
+                text_id = None
+                if record.text is not None and record.salt is not None and not _is_forgotten(db, no, record.answers):
+                    text_id = add_text(db, record.salt, record.text)
                 row = (no, record.number, record.hash, record.stored, text_id)
                 db.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
 
     def journal(self, thread_id: str) -> Sequence[StoredRecord]:
         with self._snapshot() as db:
             rows = db.execute(
-                f"SELECT number, hash, stored, {TEXT} FROM journal LEFT JOIN texts ON id = text_id"
+                f"SELECT number, hash, stored, {_WORDS}, {_SALT} FROM journal LEFT JOIN texts ON id = text_id"
                 " WHERE no = ? ORDER BY number",
                 (thread_row(db, thread_id)[0],),
             )
@@ -103,8 +111,8 @@ class SQLiteRuns(SQLiteFile):
 
 
 def _is_forgotten(db: sqlite3.Connection, no: int, number: int | None) -> bool:
-    """Whether a redaction has taken the salt of a record."""
-    asked = "SELECT typeof(salt) FROM journal JOIN texts ON id = text_id WHERE no = ? AND number = ?"
+    """Whether a redaction has taken the text of a record."""
+    asked = "SELECT typeof(words) FROM journal JOIN texts ON id = text_id WHERE no = ? AND number = ?"
     return number is not None and db.execute(asked, (no, number)).fetchone() == ("blob",)
 
 
@@ -116,9 +124,8 @@ def add_text(db: sqlite3.Connection, salt: str, words: str) -> int:
 
 def thread_row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, str]:
     row: tuple[int, str, str, str] | None = None
-    if (
-        isinstance(thread_id, str) and thread_id.isascii()
-    ):  # no other id can be there, and SQLite cannot be asked for a lone surrogate
+    # No other id can be there, and SQLite cannot be asked for a lone surrogate.
+    if isinstance(thread_id, str) and thread_id.isascii():
         named = db.execute("SELECT no, thread_id, head, state FROM threads WHERE thread_id = ?", (thread_id,))
         row = named.fetchone()
     if row is None:
@@ -144,8 +151,8 @@ def newest_run(db: sqlite3.Connection, no: int) -> RunRow | None:
     return run_of(*row) if row else None
 
 
-def run_of(epoch: int | None, place: str, pid: int, beat_at: str, released: int) -> RunRow | None:
-    return None if epoch is None else RunRow(epoch, Holder(place, pid), beat_at, bool(released))
+def run_of(epoch: int | None, place: str, pid: int, began_at: str, beat_at: str, released: int) -> RunRow | None:
+    return None if epoch is None else RunRow(epoch, Holder(place, pid), began_at, beat_at, bool(released))
 
 
 def standing_of(thread_id: str, head: str, state: str) -> Standing:

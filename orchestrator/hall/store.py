@@ -32,7 +32,7 @@ class Holder(NamedTuple):
     pid: int
 
     def __str__(self) -> str:
-        return f"process {self.pid} on {self.place.split()[0]}"
+        return f"process {self.pid} on {self.place.partition(' ')[0]}"
 
 
 class RunRow(NamedTuple):
@@ -40,7 +40,8 @@ class RunRow(NamedTuple):
 
     epoch: int
     holder: Holder
-    beat_at: str  # when it was last heard of, ISO 8601, UTC
+    began_at: str  # ISO 8601, UTC
+    beat_at: str  # when it was last heard of
     released: bool  # it has ended by itself
 
 
@@ -49,6 +50,13 @@ class Lease(NamedTuple):
 
     thread_id: str
     epoch: int
+
+
+class Report(NamedTuple):
+    """What a run tells: one JSON object, and apart from it another with what it says in free words, if anything."""
+
+    told: str
+    words: str | None = None  # None, too, once a redaction has taken them
 
 
 class Listed(NamedTuple):
@@ -73,11 +81,11 @@ class Attention(NamedTuple):
     """What a run hears when it says that it is alive."""
 
     active: bool  # the debate is still open
-    request: str | None  # why it should stop, when somebody asked for that
+    request: str | None  # why it should stop, when somebody asked for that; empty once a redaction has taken the words
 
 
 class Store(Protocol):
-    """One contract for every store; `tests/hall/test_store.py` runs against each.
+    """One contract for every store; `test_store.py` and `test_store_runs.py` of `tests/hall` run against each.
 
     Thread ids are found without regard to case. Each method is one transaction and may be called from any thread.
     Every method may raise StoreUnavailable, and all that take a thread id but `create` raise UnknownThread.
@@ -100,8 +108,8 @@ class Store(Protocol):
     ) -> None:
         """Appends entries behind `expected_head` and deletes the texts that they redact.
 
-        A redaction takes the thread's journal with it, and what its runs said in free words: any of them may hold the
-        text.
+        A redaction takes the texts of the thread's journal with it, and what its runs told and were asked in free
+        words: any of them may hold the text.
 
         Raises:
             StaleHead: the head is another one by now; nothing was written.
@@ -140,16 +148,17 @@ class Store(Protocol):
     def release_run(self, lease: Lease, at: str) -> None:
         """Notes that a run has ended by itself; that of a lease which is good no more changes nothing."""
 
-    def request_stop(self, thread_id: str, why: str) -> None: ...
+    def request_stop(self, thread_id: str, why: str) -> None:
+        """Asks the newest run to stop; a later request takes the place of one before."""
 
-    def report(self, lease: Lease, reports: Sequence[str]) -> None:
-        """Keeps what a run tells, one JSON object each, behind what it told before.
+    def report(self, lease: Lease, reports: Sequence[Report]) -> None:
+        """Keeps what a run tells, behind what was told before.
 
         Raises:
-            LeaseLost
+            LeaseLost: nothing was written.
         """
 
-    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, str]]:
+    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, Report]]:
         """Returns the reports numbered above `after` (the first is 0), with their numbers."""
 
     def run_row(self, thread_id: str) -> RunRow | None: ...

@@ -22,10 +22,10 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import UsageError
+from orchestrator.secrets import SERVER_TOKEN as TOKEN
 
 PATH = "/mcp"
 MAX_BODY = 4 * 1024 * 1024  # bytes; a turn is at most a sixteenth of it
-TOKEN = "DEBATE_HALL_TOKEN"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,}=*")  # RFC 6750's b64token, long enough not to be guessed

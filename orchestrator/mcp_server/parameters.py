@@ -1,4 +1,5 @@
-"""The parameters of the tools, as an agent reads them: types, bounds, descriptions.
+"""The parameters of the tools, as an agent reads them: types, bounds, descriptions. First those of the hall's tools,
+then those of whole debates.
 
 Words of the protocol are plain strings here, because the hall takes them in any case; the schema names them as they are
 written. Whether a value is accepted is the hall's to say; the bounds are those of its rules.
@@ -7,13 +8,14 @@ written. Whether a value is accepted is the hall's to say; the bounds are those 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
 from orchestrator.hall.hall import OUTPUT_FORMATS
 from orchestrator.hall.inputs import MAX_CONTENT, MAX_COUNT, MAX_LIMIT, MAX_NAME, MAX_TOPIC
 from orchestrator.hall.terms import Cognition, Mode, Role, Status
+from orchestrator.usage import MOST
 
 
 def _one_of(words: Iterable[str], description: str) -> Any:
@@ -128,4 +130,43 @@ KnownHead = Annotated[
 ExportFormat = Annotated[
     str,
     _one_of(("json", "octave"), "json: all that is needed to verify it again. octave: text for people and agents."),
+]
+
+RecipeName = Annotated[str, Field(description="How to debate: a name that list_recipes shows.", max_length=64)]
+Tier = Annotated[str | None, Field(description="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")]
+ModelsName = Annotated[str, Field(description="Which models speak: the name of a models file.", max_length=64)]
+Voices = Annotated[list[str] | None, Field(description="Models for this role, in order; they win over `models`.")]
+OtherVoices = Annotated[
+    list[str] | None, Field(description="Models for this role from here on, in order; as before if left out.")
+]
+Rehearse = Annotated[bool, Field(description="Ask no model: write worksheets for a debate held by people.")]
+ContextFiles = Annotated[
+    list[str] | None, Field(description="Evidence: text files and globs below the server's roots.")
+]
+NewThreadId = Annotated[str | None, Field(description="The date and the topic's words if left out.", max_length=128)]
+Wait = Annotated[bool, Field(description="Answer when the debate has ended, with progress; false answers at once.")]
+WaitSeconds = Annotated[float, Field(description="Wait for news at most this long; 0 answers at once.", ge=0, le=50)]
+WhyStop = Annotated[str, Field(description="Why; the run tells it.", min_length=1, max_length=MAX_CONTENT)]
+After = Annotated[int | None, Field(description="The `news` you know; the call waits for what came after it.", ge=-1)]
+CostLimit = Annotated[
+    float | None,
+    Field(description="Spend at most so many US dollars, over all resumes; a resume may raise it.", gt=0, le=MOST),
+]
+TokenLimit = Annotated[
+    int | None,
+    Field(description="Take at most so many tokens, in and out together, over all resumes.", ge=1, le=MOST),
+]
+TimeLimit = Annotated[
+    float | None, Field(description="Run for at most so many seconds, over all resumes.", gt=0, le=MOST)
+]
+AssumePrice = Annotated[
+    str | None,
+    Field(
+        description="What a model of unknown price costs, IN/OUT in US dollars per million tokens, such as 3/15.",
+        max_length=64,
+    ),
+]
+OnFailure = Annotated[
+    Literal["pause", "degrade"] | None,
+    Field(description="When a seat fails for good: pause (the default), or go on without it, marked DEGRADED."),
 ]

@@ -1,4 +1,4 @@
-"""The seam through which every call to a model goes: no secret passes it, in either direction.
+"""The seam through which every call to a model goes: no secret passes it, in either direction, and no broken Unicode.
 
 A secret in a prompt cannot be called back, and one in an answer would stand in the ledger. The same text is scrubbed
 the same way every time, so that providers' prompt caches serve it; one without a secret passes as it is.
@@ -7,6 +7,7 @@ the same way every time, so that providers' prompt caches serve it; one without 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -14,6 +15,7 @@ from orchestrator.errors import ModelError
 from orchestrator.models.base import Message, Model, Reply, Request
 from orchestrator.secrets import keys_in, scrub
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _REMEMBERED = 512  # texts: a prompt repeats those of the one before, and a debate has a few hundred
 
 
@@ -39,7 +41,7 @@ class Guarded:
         except ModelError as error:
             _clean(error, keys)
             raise
-        text, name = scrub(reply.text, keys), scrub(reply.model, keys)
+        text, name = _told(reply.text, keys), _told(reply.model, keys)
         return reply if (text, name) == (reply.text, reply.model) else replace(reply, text=text, model=name)
 
 
@@ -64,6 +66,11 @@ def _keys(request: Request) -> tuple[str, ...]:
     return tuple(keys_in(os.environ, *([named] if named else [])))
 
 
+def _told(text: str, keys: tuple[str, ...]) -> str:
+    """A text that came in, without secrets; half a surrogate pair, which no UTF-8 can say, becomes U+FFFD."""
+    return scrub(_SURROGATE.sub("\ufffd", text), keys)
+
+
 def _clean(error: ModelError, keys: tuple[str, ...]) -> None:
-    error.message, error.cure, error.text = (scrub(words, keys) for words in (error.message, error.cure, error.text))
+    error.message, error.cure, error.text = (_told(words, keys) for words in (error.message, error.cure, error.text))
     error.args = (error.message,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -196,13 +197,6 @@ def test_verify_all_checks_every_debate_and_breaks_for_one(
     assert "BROKEN at entry 1" in checked[HAND]
 
 
-@pytest.mark.parametrize("arguments", [(), (HAND, "--all"), ("--all", "--head", "sha256:00")])
-def test_verify_wants_a_thread_or_all(arguments: tuple[str, ...], hall: Command) -> None:
-    result = hall("verify", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "Give a THREAD (with --head, if you like), or --all." in result.stderr
-
-
 # --------------------------------------------------------------------------------------------------------------- export
 
 
@@ -292,10 +286,9 @@ def test_a_tombstone_redacts_a_turn_everywhere_but_in_old_files(hall: Command, r
     old = work / "debates" / REHEARSED / "debate.json"
     words = json.loads(old.read_text())["transcript"][0]["content"]
     line = words.splitlines()[0]
-    assert told(hall("tombstone", REHEARSED, "0", "--reason", "It named a customer.")) == (
-        f"T1 of {REHEARSED} is redacted; the chain still verifies.\n"
-        "Files exported before still hold the text: export them again, or delete them.\n"
-    )
+    said = told(hall("tombstone", REHEARSED, "0", "--reason", "It named a customer.")).splitlines()
+    assert said[0] == f"T1 of {REHEARSED} is redacted; the chain still verifies."
+    assert said[-1] == "Files exported before still hold the text: export them again, or delete them."
     told(hall("verify", REHEARSED))
     assert line in old.read_text()
     for format in ("json", "octave", "adr"):
@@ -307,11 +300,100 @@ def test_a_tombstone_redacts_a_turn_everywhere_but_in_old_files(hall: Command, r
 
 def test_a_synthesis_that_says_the_same_is_redacted_with_its_turn(hall: Command, by_hand: str) -> None:
     said = as_json(hall("tombstone", HAND, "2", "--reason", "Wrong file.", "--json"))
-    assert said["also_redacted"] == [4]
+    assert (said["seq"], said["turn_index"], said["also_redacted"], said["still_quoted"]) == (3, 2, [4], [])
     assert said["original_content_hash"].startswith("sha256:")
     page = told(hall("show", HAND))
     assert "An outbox table." not in page
     assert "Wrong file." in page
+
+
+LONG = "Mrs Miller of accounting wants her name out of every record we keep"
+
+
+@pytest.fixture
+def spoken() -> dict[str, int]:
+    """HAND with an entry of every kind that has a text, some of which quote each other, and where each stands."""
+    with Hall.open() as opened:
+        opened.init_debate(HAND, f"Which queue?\n{LONG}.")
+        opened.add_turn(HAND, "Wind", "None at all.")
+        opened.add_turn(HAND, "Wall", "The outbox has no owner, and nobody answers for what is in it.")
+        opened.add_turn(HAND, "Door", "An outbox table.")
+        opened.note(HAND, "A remark about the weather.", "remark", "the lead")
+        opened.cast_vote(HAND, "Wall", "object", "As I said, **nobody answers**: for what is IN it, or was.")
+        opened.refine(HAND, f"An outbox table, because {LONG}.", [5])
+        opened.extend(HAND, 20, 8, "the lead", "One more round.")
+    return {"topic": 0, "wall": 2, "note": 4, "vote": 5, "refined synthesis": 6, "reason": 7}
+
+
+@pytest.mark.parametrize("what", ["note", "vote", "refined synthesis", "reason"])
+def test_any_entry_that_has_a_text_can_be_redacted(what: str, hall: Command, spoken: dict[str, int]) -> None:
+    seq = spoken[what]
+    words = as_json(hall("show", HAND, "--entries", "--json"))[seq]["text"]
+    said = told(hall("tombstone", HAND, "--seq", str(seq), "--reason", "It was rude."))
+    assert said.startswith(f"Entry {seq} ({what}) of {HAND} is redacted; the chain still verifies.\n")
+    told(hall("verify", HAND))
+    for format in ("json", "octave", "adr"):
+        assert json.dumps(words)[1:-1] not in told(hall("export", HAND, "--format", format))
+    again = hall("tombstone", HAND, "--seq", str(seq), "--reason", "It was rude.")
+    assert f"Entry {seq} of {HAND} is redacted already" in again.stderr
+
+
+def test_a_redacted_topic_takes_what_repeats_it_and_says_that_the_thread_id_stays(
+    hall: Command, spoken: dict[str, int]
+) -> None:
+    with Hall.open() as opened:
+        opened.note(HAND, f"To recall:\nWhich queue?\n{LONG}.", "remark", "the lead")
+    assert told(hall("tombstone", HAND, "--seq", "0", "--reason", "She asked for it.")) == (
+        f"Entry 0 (topic) of {HAND} is redacted; the chain still verifies.\n"
+        "Redacted with it, because the same stands there: Entry 8 (note).\n"
+        f"The thread id cannot be redacted, since every hash covers it: {HAND}.\n"
+        "Words of it still stand elsewhere; to redact those too:\n"
+        f'  Entry 6 (refined synthesis): debate-hall tombstone {HAND} --seq 6 --reason "…"\n'
+        "Files exported before still hold the text: export them again, or delete them.\n"
+    )
+    assert "Which queue?" not in told(hall("list"))
+
+
+def test_what_quotes_a_redacted_turn_is_named_and_the_command_redacts_it(hall: Command, spoken: dict[str, int]) -> None:
+    said = as_json(hall("tombstone", HAND, "1", "--reason", "It was rude.", "--json"))
+    (quoting,) = said["still_quoted"]
+    assert quoting == {"seq": 5, "command": f'debate-hall tombstone {HAND} --seq 5 --reason "…"'}
+    name, *arguments = shlex.split(quoting["command"])
+    assert name == "debate-hall"
+    assert as_json(hall(*arguments, "--json"))["still_quoted"] == []
+
+
+def test_a_reason_that_quotes_what_it_redacts_is_named_too(hall: Command, spoken: dict[str, int]) -> None:
+    reason = "It says that nobody answers for what is in it."
+    said = as_json(hall("tombstone", HAND, "1", "--reason", reason, "--json"))
+    assert [quoting["seq"] for quoting in said["still_quoted"]] == [5, 8]
+
+
+def test_the_entries_of_a_debate_are_listed_with_their_numbers(hall: Command, spoken: dict[str, int]) -> None:
+    told(hall("tombstone", HAND, "0", "--reason", "It was rude."))
+    lines = told(hall("show", HAND, "--entries")).splitlines()
+    stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    for line, pattern in zip(
+        lines,
+        [
+            rf"   0  opened        {stamp}  Which queue\?",
+            rf"   1  turn          {stamp}  Wind: \[REDACTED: It was rude.\]",
+            rf"   2  turn          {stamp}  Wall: The outbox has no owner, and nobody answers for what is in it\.",
+            rf"   3  turn          {stamp}  Door: An outbox table\.",
+            rf"   4  note          {stamp}  the lead: A remark about the weather\.",
+            rf"   5  vote          {stamp}  Wall: As I said, .*",
+            rf"   6  refined       {stamp}  An outbox table, because .*",
+            rf"   7  extended      {stamp}  the lead: One more round\.",
+            rf"   8  tombstoned    {stamp}  It was rude\.",
+        ],
+        strict=True,
+    ):
+        assert re.fullmatch(pattern, line)
+    with Hall.open() as opened:
+        opened.init_debate("2026-01-08-mediated", "Which queue?", "mediated")
+        opened.pick_next_speaker("2026-01-08-mediated", "Wind")
+    given = as_json(hall("show", "2026-01-08-mediated", "--entries", "--json"))[1]
+    assert (given["seq"], given["kind"], given["by"], given["text"]) == (1, "floor_given", "Wind", None)
 
 
 @pytest.mark.parametrize(
@@ -320,6 +402,10 @@ def test_a_synthesis_that_says_the_same_is_redacted_with_its_turn(hall: Command,
         ((HAND, "3", "--reason", "x"), f"{HAND} has no turn 3. turn_index counts from 0; its last turn is 2."),
         ((HAND, "0", "--reason", " "), "The reason is blank."),
         ((HAND, "0"), "Missing option '--reason'"),
+        ((HAND, "--reason", "x"), "Give TURN_INDEX or --seq N."),
+        ((HAND, "0", "--seq", "1", "--reason", "x"), "Give TURN_INDEX or --seq N."),
+        ((HAND, "--seq", "5", "--reason", "x"), f"{HAND} has no entry 5. seq counts from 0, the opening; its newest"),
+        ((HAND, "0", "--reason", "None at all."), "The reason says the text again that is to be redacted."),
         ((HAND, "first", "--reason", "x"), "'first' is not a valid integer"),
     ],
 )

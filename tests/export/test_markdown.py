@@ -84,7 +84,8 @@ def debate_of(
 
 
 def rendered(debate: Debate, plan: Plan | None = None, warnings: tuple[str, ...] = ()) -> str:
-    return render_adr(make_record(debate, plan, warnings), debate)
+    record = make_record(debate, plan)
+    return render_adr(record.model_copy(update={"warnings": (*record.warnings, *warnings)}), debate)
 
 
 def body_of(document: str) -> str:
@@ -259,8 +260,7 @@ def test_a_rehearsal_is_a_draft_that_says_so_and_claims_no_decision(tmp_path: Pa
 def test_a_redacted_turn_shows_its_mark_only(tmp_path: Path) -> None:
     debate_of(tmp_path / "state", "The customer is Acme, as everybody in this room knows.", topic="Kafka?")
     with hall_at(tmp_path / "state") as hall:
-        for index in range(3):
-            hall.tombstone_turn(THREAD, index, "It named a customer.")
+        hall.tombstone_turn(THREAD, 0, "It named a customer.")  # and what says the same
         document = rendered(hall.debate(THREAD))
     assert "Acme" not in document
     assert "\\[REDACTED: It named a customer.]" in document

@@ -12,9 +12,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record
 from orchestrator.hall.sqlite import FILE, SQLiteStore
 from orchestrator.hall.terms import Role
 
@@ -83,8 +85,38 @@ def speak(hall: Hall, thread_id: str, *roles: Role, pick: bool = False) -> None:
         hall.add_turn(thread_id, role, f"What {role} says.")
 
 
+def every_record() -> list[JournalLine]:
+    """A journal with every kind of record: a seat answers in four words, then at length; another cannot be reached, and
+    of its second call nobody knows."""
+    at = "2026-01-06T09:00:00.000Z"
+    salts = map(salt_number, count(900))
+    lines: list[JournalLine] = []
+
+    def add(make: Callable[..., Record], text: str | None = None, **members: Any) -> None:
+        words = SaltedText(text, next(salts)) if text is not None else None
+        if words is not None:
+            members["request" if make is Intent else "digest"] = words.digest
+        lines.append(JournalLine(len(lines), make(at=at, **members), text, words.salt if words else None))
+
+    wall = {"epoch": 1, "slot": "wall-1", "step": "turn", "route": "wall-1", "tokens": 9000, "cost": "0.25"}
+    wind = {"epoch": 1, "slot": "wind-1", "step": "turn", "route": "wind-1", "tokens": 9000}
+    counts = {"input": 900, "cached": 300, "output": 120, "charged": True}
+    add(Begun, epoch=1, folder="debates/billing", changes='{"limits":{"tokens":90000}}')
+    add(Intent, "the hash of a question", attempt=1, **wall)
+    add(Outcome, "Yes, but who pays?", intent=1, failed="degenerate", **counts)
+    add(Intent, "the hash of a complaint", attempt=2, **wall)
+    add(Outcome, "Yes, but nobody on call knows Kafka.", intent=3, answered="wall-1-0102", cost="0.0123", **counts)
+    add(Intent, "the hash of a question", attempt=1, **wind)
+    add(Outcome, intent=5, failed="rate_limited")
+    add(Intent, "the hash of a question", attempt=2, **wind)
+    return lines
+
+
 def every_kind(hall: Hall) -> None:
-    """Fills a hall: THREAD, which is marked and was run, holds every kind of entry but force_closed, OTHER that one."""
+    """Fills a hall: THREAD, which is marked and was run, holds every kind of entry but force_closed, OTHER that one.
+
+    Both have a journal with every kind of record; that of THREAD has lost its texts to a redaction.
+    """
     hall.open_run(THREAD, "Should we move billing to Kafka?", PLAN, "mediated", 6, 2, ["REHEARSAL"])
     hall.pick_next_speaker(THREAD, "Wind")
     hall.add_turn(THREAD, "Wind", "What if billing were a log?", agent_role="ideator", model="wind-1", token_input=5)
@@ -97,12 +129,14 @@ def every_kind(hall: Hall) -> None:
     hall.refine(THREAD, "Therefore an outbox table, owned by payments.", [8], SEAT)
     hall.cast_vote(THREAD, "Wind", "approve", "It leaves the door open.")
     hall.extend(THREAD, 9, 3, "the lead", "One more round was asked for.")
+    lease = hall.runs.begin(THREAD)
+    hall.runs.report(lease, [{"type": "run_started"}, {"type": "paused", "message": "Wall could not be heard."}])
+    hall.runs.keep(lease, every_record())
+    hall.runs.stop(THREAD, "It costs too much.")
     hall.tombstone_turn(THREAD, 0, "It named a customer.")
     hall.close_debate(THREAD, "An outbox table, owned by payments, by March.")
     hall.tombstone_turn(THREAD, 1, "It named a colleague.")
     hall.init_debate(OTHER, "Which queue?")
     hall.add_turn(OTHER, "Wind", "None at all.")
+    hall.runs.keep(hall.runs.begin(OTHER), every_record())
     hall.force_close_debate(OTHER, "The question went away.")
-    hall.runs.begin(THREAD, "process 7 on a host")
-    hall.runs.report(THREAD, [{"type": "run_started"}, {"type": "closed"}])
-    hall.runs.stop(THREAD, "It costs too much.")

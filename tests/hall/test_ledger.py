@@ -27,9 +27,10 @@ TABLES = {
     "entries": "no seq turn_index hash stored text_id erased_by",
     "plans": "no plan",
     "pending_erasure": "no seq",
+    "journal": "no number hash stored text_id",
 }
 # What runs tell and are asked stands beside the debates: it proves nothing, and no reader of a debate is shown it.
-BESIDE = {"runs": "no holder beat_at request", "reports": "no number report"}
+BESIDE = {"runs": "no epoch place pid began_at beat_at released request_id", "reports": "no number told text_id"}
 TABLES |= BESIDE
 
 
@@ -78,6 +79,15 @@ class Bench:
     def entries(self, thread_id: str) -> list[dict[str, Any]]:
         no = next(row["no"] for row in self.rows("threads") if row["thread_id"] == thread_id)
         return [row for row in self.rows("entries") if row["no"] == no]
+
+    def journal(self, thread_id: str) -> list[dict[str, Any]]:
+        (no,) = [row["no"] for row in self.rows("threads") if row["thread_id"] == thread_id]
+        return [row for row in self.rows("journal") if row["no"] == no]
+
+    def words(self) -> list[dict[str, Any]]:
+        """The texts that stand beside entries."""
+        beside = {row["text_id"] for row in self.rows("entries")}
+        return [row for row in self.rows("texts") if row["id"] in beside]
 
     def is_readable(self, text_id: int | None) -> bool:
         """Whether there are words at this id that a reader could be shown."""
@@ -172,7 +182,7 @@ def test_bytes_that_are_no_utf8_are_blamed_on_their_entry_and_not_on_the_disk(be
             bench.tamper((f"UPDATE entries SET stored = {damaged_utf8(row['stored'])} WHERE no = ? AND seq = ?", key))
             assert bench.blamed(thread_id) == row["seq"]
             bench.restore()
-    for text in (text for text in bench.rows("texts") if isinstance(text["words"], str)):
+    for text in (text for text in bench.words() if isinstance(text["words"], str)):
         thread_id, seq = bench.owner(text["id"])
         bench.tamper((f"UPDATE texts SET words = {damaged_utf8(text['words'])} WHERE id = ?", (text["id"],)))
         assert bench.blamed(thread_id) == seq
@@ -181,7 +191,7 @@ def test_bytes_that_are_no_utf8_are_blamed_on_their_entry_and_not_on_the_disk(be
 
 @pytest.mark.parametrize("column", ["words", "salt"])
 def test_a_changed_text_or_salt_is_blamed_on_the_entry_beside_it(bench: Bench, column: str) -> None:
-    for text in bench.rows("texts"):
+    for text in bench.words():
         thread_id, seq = bench.owner(text["id"])
         redacted = isinstance(text["words"], bytes)
         others = ["What if billing were a log?", "0" * 64] if redacted else [*other_texts(text[column]), 7, 1.5]
@@ -202,7 +212,7 @@ def test_lines_of_a_text_cannot_be_moved_into_its_salt(bench: Bench) -> None:
 
 
 def test_a_text_that_is_moved_dropped_or_added_is_blamed_on_its_entry(bench: Bench) -> None:
-    for text in bench.rows("texts"):
+    for text in bench.words():
         thread_id, seq = bench.owner(text["id"])
         redacted = isinstance(text["words"], bytes)
         for statement in ("UPDATE texts SET id = id + 1000 WHERE id = ?", "DELETE FROM texts WHERE id = ?"):
@@ -358,7 +368,8 @@ def test_what_no_reader_is_shown_may_change(bench: Bench) -> None:
     for table, columns in BESIDE.items():
         assert bench.rows(table)
         for column in columns.split()[1:]:
-            change = "number + 900" if column == "number" else "'another'"
+            is_text = any(isinstance(row[column], str) for row in bench.rows(table))
+            change = "'another'" if is_text else f"coalesce({column}, 0) + 900"
             assert bench.tamper((f"UPDATE {table} SET {column} = {change}", ()))
             assert bench.show() == bench.shown
             bench.restore()
@@ -367,11 +378,71 @@ def test_what_no_reader_is_shown_may_change(bench: Bench) -> None:
         bench.restore()
 
 
+@pytest.mark.parametrize("value", ["", "another", "2026-01-06T09:00:00", "9999-12-31T23:59:59Z", "\ufffd"])
+@pytest.mark.parametrize("column", ["place", "pid", "began_at", "beat_at"])
+def test_a_damaged_run_hides_no_debate(bench: Bench, column: str, value: str) -> None:
+    other = 2**62 if column == "pid" else value
+    assert bench.tamper((f"UPDATE runs SET {column} = ?, released = 0", (other,)))
+    assert {listed["thread_id"] for listed in bench.hall.list_debates()} == {THREAD, OTHER}
+    assert bench.hall.runs.seconds(THREAD) >= 0
+    row = bench.hall.runs.row(THREAD)
+    assert row is not None
+    assert str(row.holder).startswith("process ")
+
+
+@pytest.mark.parametrize("column", ["number", "hash", "stored", "text_id"])
+def test_a_changed_column_of_any_record_of_a_journal_is_found(bench: Bench, column: str) -> None:
+    for row in bench.journal(OTHER):
+        texts = [other for other in other_texts(str(row[column])) if isinstance(other, str)]
+        others = {"number": [0, 1, 7, 900, -1], "text_id": [None, 1]}.get(column, texts)
+        for other in (other for other in others if other != row[column]):
+            key = (other, row["no"], row["number"])
+            try:
+                bench.tamper((f"UPDATE journal SET {column} = ? WHERE no = ? AND number = ?", key))
+            except sqlite3.IntegrityError:  # two records of one number
+                assert column == "number"
+                continue
+            assert bench.blamed(OTHER) is None, (row["number"], other)
+            bench.restore()
+
+
+@pytest.mark.parametrize("column", ["salt", "words"])
+def test_a_changed_text_or_salt_of_a_journal_is_found(bench: Bench, column: str) -> None:
+    beside = {row["text_id"] for row in bench.journal(OTHER)}
+    for text in (row for row in bench.rows("texts") if row["id"] in beside):
+        for other in (*other_texts(text[column]), 7, 1.5):
+            bench.tamper((f"UPDATE texts SET {column} = ? WHERE id = ?", (other, text["id"])))
+            assert bench.blamed(OTHER) is None
+            bench.restore()
+        bench.tamper(("DELETE FROM texts WHERE id = ?", (text["id"],)))
+        assert bench.blamed(OTHER) is None
+        bench.restore()
+
+
+def test_a_dropped_or_moved_record_of_a_journal_is_found_where_others_come_behind_it(bench: Bench) -> None:
+    rows = bench.journal(OTHER)
+    for row in rows:
+        key = (row["no"], row["number"])
+        for statement in ("DELETE FROM journal", "UPDATE journal SET no = 900", "UPDATE journal SET number = 900"):
+            bench.tamper((f"{statement} WHERE no = ? AND number = ?", key))
+            if row is rows[-1] and statement != "UPDATE journal SET number = 900":
+                assert bench.hall.verify_debate(OTHER)["verified"]
+            else:
+                assert bench.blamed(OTHER) is None
+            bench.restore()
+    bench.tamper(
+        ("DELETE FROM journal WHERE no = ?", (rows[0]["no"],)),
+        ("UPDATE journal SET no = ?", (rows[0]["no"],)),
+    )
+    assert bench.blamed(OTHER) is None  # the records of another thread
+
+
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_changed_bytes_of_any_stored_text_are_found_at_the_right_place(bench: Bench, data: st.DataObject) -> None:
     table, column = data.draw(st.sampled_from([("entries", "stored"), ("entries", "hash"), ("texts", "words")]))
-    row = data.draw(st.sampled_from([row for row in bench.rows(table) if isinstance(row[column], str)]))
+    rows = bench.words() if table == "texts" else bench.rows(table)
+    row = data.draw(st.sampled_from([row for row in rows if isinstance(row[column], str)]))
     value = row[column].encode()
     first = data.draw(st.integers(0, len(value)))
     end = data.draw(st.integers(first, min(first + 4, len(value))))

@@ -115,3 +115,11 @@ async def test_a_text_is_searched_once_however_often_it_is_sent() -> None:
     first, began = perf_counter() - began, perf_counter()
     cleaned(asked("protocol", "It goes over the wet grass. " * 40_000))
     assert perf_counter() - began < first / 4
+
+
+async def test_half_a_surrogate_pair_in_an_answer_or_a_failure_is_replaced() -> None:
+    reply = await answered(Reply("an emoji cut in half \ud83d", "mod\udc00el", USAGE))
+    assert (reply.text, reply.model) == ("an emoji cut in half \ufffd", "mod\ufffdel")
+    with pytest.raises(CutOff) as failed:
+        await answered(CutOff("stopped \ud83d", model="a", usage=USAGE, text="half \ud83d"))
+    assert (failed.value.message, failed.value.text) == ("stopped \ufffd", "half \ufffd")

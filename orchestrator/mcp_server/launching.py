@@ -1,0 +1,172 @@
+"""How whole debates begin over MCP, and go on: planned and opened here, then held by a process of their own.
+
+It is loaded with the first call that needs it: what holds debates is slow to load.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from threading import Lock
+
+import anyio
+import anyio.to_thread
+
+from orchestrator import background
+from orchestrator.drafts import Paid
+from orchestrator.errors import ConfigurationError, LimitReached, NotActive, RunPaused, ThreadExists
+from orchestrator.files import prepare_folder
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.inputs import require_thread_id, require_words
+from orchestrator.hall.store import Lease
+from orchestrator.hall.terms import Status
+from orchestrator.models.base import Model
+from orchestrator.plan import Changes, Plan
+from orchestrator.resuming import Resumable, changes_wanted, resumable
+from orchestrator.runner import Run, open_debate
+from orchestrator.shelves import is_path
+from orchestrator.taking_up import NO_CHANGES, TakeUp
+from orchestrator.thread_id import thread_id_for
+from orchestrator.wanted import Wanted, prepare
+
+MOST_RUNS = 8  # at once, of one server
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A run that this server has taken up and not handed over yet."""
+
+    lease: Lease
+    plan: Plan
+    folder: Path
+    changes: Changes = NO_CHANGES
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """Begins runs over a hall.
+
+    Args:
+        roots: the folders that evidence may come from.
+        out: the folder that holds each run's folder.
+    """
+
+    hall: Hall
+    roots: Sequence[Path]
+    out: Path
+    children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    starting: Lock = field(default_factory=Lock)
+
+    def plan(self, topic: str, wanted: Wanted) -> Plan:
+        """Resolves and pins everything.
+
+        Raises:
+            InvalidInput, UsageError: it cannot be as it was asked for.
+        """
+        require_words(topic, "topic")
+        for name in (wanted.recipe, wanted.models):
+            _require_name(name)
+        base = self.roots[0] if self.roots else Path.cwd()
+        return prepare(wanted, os.environ, base, tuple(self.roots))
+
+    def open(self, plan: Plan, topic: str, thread_id: str | None) -> Launch:
+        """Opens the debate under the id that was asked for, else under the first free one, and takes its run up.
+
+        Raises:
+            InvalidInput, ThreadExists, UsageError: nothing was opened.
+        """
+        if thread_id is not None:
+            require_thread_id(thread_id)
+        prepare_folder(self.out)  # a debate whose files cannot be written is not begun
+        for candidate in [thread_id] if thread_id is not None else self._free_ids(topic):
+            try:
+                open_debate(self.hall, plan, candidate, topic)
+            except ThreadExists:
+                if thread_id is not None:
+                    raise
+                continue
+            return Launch(self.hall.runs.begin(candidate), plan, self.out / candidate)
+        raise AssertionError("there is always another id")
+
+    def _free_ids(self, topic: str) -> Iterator[str]:
+        """Ids under which no other hall's run has left its files."""
+        today = datetime.now().astimezone().date()
+        ids = (thread_id_for(topic, today, attempt) for attempt in count(1))
+        return (candidate for candidate in ids if not os.path.lexists(self.out / candidate))
+
+    def find(self, thread_id: str, wanted: Wanted) -> tuple[Resumable, Changes]:
+        """Finds a run that stopped, and what is to be otherwise from here on.
+
+        Raises:
+            NotActive: its debate is closed.
+            UsageError: no run opened it, or it cannot go on as it was asked for.
+            UnknownThread, LedgerBroken
+        """
+        _require_name(wanted.models)
+        found = resumable(self.hall, thread_id)
+        state = found.debate.state
+        if state.status is not Status.ACTIVE:
+            raise NotActive(
+                f"{state.thread_id} is {state.status}: there is nothing to go on with.", "Read it: get_debate."
+            )
+        return found, changes_wanted(found, wanted, os.environ)
+
+    def take_up(self, found: Resumable, changes: Changes) -> Launch:
+        """Takes a run up that stopped.
+
+        Raises:
+            RunHeld: it goes on in another process; says which.
+        """
+        thread_id = found.debate.state.thread_id
+        lease = self.hall.runs.begin(thread_id)
+        return Launch(lease, found.plan.with_changes(changes), found.folder_else(self.out / thread_id), changes)
+
+    def hand_over(self, take_up: Callable[[], Launch]) -> Launch:
+        """Takes a run up and hands it to a process of its own.
+
+        Raises:
+            LimitReached: so many go on already; nothing was taken up.
+            DebateError: it cannot be taken up, or handed over.
+        """
+        with self.starting:  # calls at once must not find the same room
+            self._require_room()
+            launch = take_up()
+            try:
+                process = background.start(launch.lease, launch.folder, launch.changes)
+            except BaseException:
+                self.hall.runs.release(launch.lease)
+                raise
+            self.children[launch.lease.thread_id] = process
+        return launch
+
+    def _require_room(self) -> None:
+        for thread_id, child in list(self.children.items()):
+            if child.poll() is not None:
+                del self.children[thread_id]
+        if len(self.children) >= MOST_RUNS:
+            raise LimitReached(f"{MOST_RUNS} runs of this server are going on.", "Wait for one, or cancel one.")
+
+    async def hold_here(self, launch: Launch, client: Model) -> None:
+        """Holds a debate for which the client's model speaks: only as long as the client waits can it be asked."""
+        paid, how = Paid(), TakeUp(launch.lease, str(launch.folder), launch.changes)
+        ended: Run | None = None
+        try:
+            with suppress(RunPaused):  # the reason is told to the store, and so to the answer
+                thread_id = launch.lease.thread_id
+                ended = await background.hold(self.hall, launch.plan, thread_id, paid, how=how, client=client)
+        finally:
+            with anyio.CancelScope(shield=True):  # a client that went away has paid all the same
+                await anyio.to_thread.run_sync(background.keep, launch.folder, paid)
+        if ended is not None:
+            await anyio.to_thread.run_sync(background.write, launch.folder, launch.plan, ended)
+
+
+def _require_name(name: str) -> None:
+    if is_path(name, (".yaml", ".yml")):
+        raise ConfigurationError(f"{name!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")

@@ -1,0 +1,357 @@
+"""One seat on its way to one draft: its routes in order, every attempt, a second try, what earlier processes heard.
+
+What happens after a failed call says one table (`faults`): the same call again after a growing, jittered wait, the next
+route, or a route that reads more. An answer that is no turn, and a draft that lacks something checkable, is sent back
+once with the reason. Where every window is too small, the oldest turns are summarised for this seat alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import anyio
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+
+from orchestrator.calls import Calls, Kept, Ticket
+from orchestrator.drafts import Assignment, Draft, Emit, Failure, Paid, Patience
+from orchestrator.errors import ContextTooLong, DebateError, DegenerateReply, LimitMet, ModelError
+from orchestrator.events import DraftFailed, DraftFinished, DraftStarted, Event, FellBack, Retried, SentBack, Summarised
+from orchestrator.faults import KINDS, fault_of
+from orchestrator.journal import Ask, Heard, Past
+from orchestrator.models.base import Message, Request, Step, Usage
+from orchestrator.models.failures import failure
+from orchestrator.models.guarded import cleaned
+from orchestrator.models.prices import context_of
+from orchestrator.prompt import Summary
+from orchestrator.usage import NOTHING, total
+
+
+class Means(NamedTuple):
+    """What the seats of a batch share."""
+
+    calls: Calls
+    emit: Emit
+    patience: Patience
+    paid: Paid
+    dead: dict[str, ModelError]  # routes that no seat asks any more, with the reason
+
+
+class _Answer(NamedTuple):
+    """What a call brought: a reply, or an error that came with an answer; and what its seat is told if it is asked
+    again. `is_turn` says whether it can stand as it is."""
+
+    heard: Heard | None
+    text: str
+    complaint: str | None
+    error: ModelError | LimitMet | None = None
+
+    @property
+    def is_turn(self) -> bool:
+        return self.error is None
+
+
+@dataclass(slots=True)
+class SeatAtWork:
+    """One seat on its way to one draft."""
+
+    by: Means
+    assignment: Assignment
+    kept: Kept
+    taken: list[Usage] = field(default_factory=list)  # by all calls for the draft
+    paid_now: list[Usage] = field(default_factory=list)  # of them, by those of this process
+    tried: list[str] = field(default_factory=list)
+    too_long: list[str] = field(default_factory=list)  # routes whose window was too small
+    recalled: set[int] = field(default_factory=set)  # calls of earlier processes that are counted in already
+
+    def first_ask(self) -> Ask | None:
+        """The first call that this seat needs; None when its answer is known, or no route can be asked."""
+        route = next((route for route in self.assignment.seat.routes if route not in self.by.dead), None)
+        if route is None:
+            return None
+        request = self.assignment.ask(route, None)
+        known = self._usable(request) is not None or self._mended_before(request) is not None
+        return None if known else self._ask(request)
+
+    async def draft(self, ticket: Ticket | None) -> Draft | Failure:
+        began = time.monotonic()
+        try:
+            draft = await self._through_any_route(ticket)
+        except (ModelError, LimitMet) as error:
+            told = _told(self.assignment, self.assignment.seat.routes[-1])
+            why: dict[str, Any] = {"code": error.code, "message": error.message}
+            self._emit(DraftFailed(**told, seconds=_since(began), **why, **self._paid_now()))
+            return Failure(self.assignment.seat, self.assignment.step, error)
+        self.by.paid.unused.append(draft)
+        told = _told(self.assignment, draft.route)
+        self._emit(
+            DraftFinished(
+                **told, answered=draft.answered, seconds=_since(began), **self._paid_now(), known=draft.known
+            )
+        )
+        return draft
+
+    async def _through_any_route(self, ticket: Ticket | None) -> Draft:
+        routes = self.assignment.seat.routes
+        last: ModelError | None = None
+        for place, route in enumerate(routes):
+            dead = self.by.dead.get(route)
+            if dead is not None and not (ticket and ticket.ask.request.model == route):  # else it is set aside already
+                last = dead
+                self.tried.append(f"{route}: {dead.code}, not asked again")
+            elif self._reads_enough(route):
+                try:
+                    return await self._through(route, ticket)
+                except ModelError as error:
+                    last, ticket = error, None
+                    self._give_up(route, error)
+            if place + 1 < len(routes) and last is not None:
+                why = {"code": last.code, "message": last.message}
+                self._emit(FellBack(**_told(self.assignment, route), to=routes[place + 1], **why))
+        assert last is not None, "a seat has at least one route"
+        if not self.too_long or self.assignment.summarise is None:
+            raise last
+        return await self._through_summary(max(self.too_long, key=self._window), last)
+
+    def _give_up(self, route: str, error: ModelError) -> None:
+        fault = fault_of(error)
+        if fault.stays:
+            self.by.dead[route] = error
+        if fault.larger:
+            self.too_long.append(route)
+
+    def _reads_enough(self, route: str) -> bool:
+        """Whether a route may read more than those that could not read the request; one of unknown size may."""
+        window = self._window(route)
+        return not window or all(window > self._window(small) for small in self.too_long)
+
+    def _window(self, route: str) -> int:
+        return context_of(route, self.assignment.ask(route, None).endpoint) or 0
+
+    async def _through(self, route: str, ticket: Ticket | None = None, summary: Summary | None = None) -> Draft:
+        """Asks a route, and once more where the answer is no turn or lacks something."""
+        self._emit(DraftStarted(**_told(self.assignment, route), lens=self.assignment.seat.lens))
+        request = self.assignment.ask(route, summary)
+        answer = await self._answer(request, ticket)
+        if answer.complaint is not None:
+            self._emit(SentBack(**_told(self.assignment, route), reason=answer.complaint))
+            answer = await self._mended(request, answer)
+        if answer.error is not None:
+            raise answer.error
+        heard = answer.heard
+        assert heard is not None, "what came without an error was heard"
+        return Draft(
+            seat=self.assignment.seat,
+            step=self.assignment.step,
+            text=answer.text,
+            route=heard.route,
+            answered=heard.reply.model,
+            usage=total(self.taken),
+            lacks=answer.complaint,
+            tried=tuple(self.tried),
+            summarised=summary.turns if summary else None,
+            known=heard.known,
+        )
+
+    async def _mended(self, request: Request, first: _Answer) -> _Answer:
+        """Asks once more. Where that brings no turn, a first answer that was one stands, and what it lacks is said."""
+        try:
+            second = await self._answer(_asked_again(request, first), None)
+        except (ModelError, LimitMet) as error:
+            second = _Answer(None, "", None, error)
+        if second.is_turn or not first.is_turn:
+            return second
+        return first
+
+    async def _answer(self, request: Request, ticket: Ticket | None) -> _Answer:
+        """Asks, as often as it takes, and judges what came.
+
+        Raises:
+            ModelError: no answer came, or none that could be mended by asking again.
+        """
+        before = self._mended_before(request)
+        if before is not None:
+            self._recall(request, None)
+            return before
+        try:
+            heard = await self._patiently(request, ticket)
+        except ModelError as error:
+            answer = _mendable(error)
+            if answer is None:
+                raise
+            return answer
+        text = heard.reply.text
+        useless = self.assignment.useless(text)
+        if useless is None:
+            return _Answer(heard, text, self.assignment.lacking(text))
+        answer = _no_turn(request.model, useless, text, heard.reply.usage)
+        self.tried.append(f"{request.model}: {DegenerateReply.code}")
+        self._keep_text(text, request, heard.reply.model, heard.reply.usage, useless)
+        return answer
+
+    def _mended_before(self, request: Request) -> _Answer | None:
+        """An answer of no use that an earlier process got, if its second try, which was of use, is known too."""
+        for past in self.by.calls.past(self._ask(request)):
+            answer = self._useless(past)
+            if answer is not None and self._usable(_asked_again(request, answer)) is not None:
+                return answer
+        return None
+
+    def _useless(self, past: Past) -> _Answer | None:
+        """What an earlier process was told again, where it was."""
+        if past.failed is not None:
+            error = failure(KINDS.get(past.failed, ModelError), "", model=past.route, usage=past.usage, text=past.text)
+            return _mendable(error)
+        useless = self.assignment.useless(past.text)
+        return _no_turn(past.route, useless, past.text, past.usage) if useless else None
+
+    def _usable(self, request: Request, step: Step | None = None) -> Past | None:
+        """What was heard already when the same was asked, if it is of use."""
+        past = self.by.calls.past(self._ask(request, step))
+        return next((one for one in past if one.reply and (step or self._is_usable(one.text))), None)
+
+    def _recall(self, request: Request, step: Step | None) -> Heard | None:
+        """What was heard already when the same was asked. What failed before it belongs to this draft too."""
+        found = self._usable(request, step)
+        for past in self.by.calls.past(self._ask(request, step)):
+            if past == found:
+                break
+            self._count_in(past)
+            answer = self._useless(past) if step is None else None
+            for again in self.by.calls.past(self._ask(_asked_again(request, answer))) if answer else ():
+                if again.failed or not self._is_usable(again.text):
+                    self._count_in(again)
+        if found is None or found.reply is None:
+            return None
+        self.taken.append(found.reply.usage)
+        return Heard(found.reply, found.route, known=True)
+
+    def _count_in(self, past: Past) -> None:
+        """Counts a call of an earlier process that brought nothing; a question is the same for every route."""
+        if past.inherited and past.number not in self.recalled:
+            self.recalled.add(past.number)
+            self.tried.append(f"{past.route}: {past.failed or DegenerateReply.code}")
+            self.taken += [past.usage] if past.usage else []
+
+    async def _patiently(self, request: Request, ticket: Ticket | None, step: Step | None = None) -> Heard:
+        """Asks until an answer comes, the kind of failure says that it will not, or the run's time is over."""
+        known = self._recall(request, step)
+        if known is not None:
+            return known
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, ModelError)),
+            stop=self.by.patience.is_over,
+            wait=self.by.patience.wait,
+            sleep=self._sleep,
+            before_sleep=lambda state: self._tell_retry(request, state),
+            reraise=True,
+        )
+        tickets = iter([ticket] if ticket else [])
+        return await retrying(self._attempt, request, tickets, step)
+
+    async def _attempt(self, request: Request, tickets: Iterator[Ticket], step: Step | None) -> Heard:
+        """One call; what it took counts, whether its answer is of use or not."""
+        calls = self.by.calls
+        ticket = next(tickets, None) or (await calls.prepare([self._ask(request, step)], self.kept))[0]
+        try:
+            reply = await calls.make(ticket)
+        except ModelError as error:
+            self.tried.append(f"{request.model}: {error.code}")
+            if error.usage is not None:
+                self._take(error.usage)
+            self._keep_useless(error, request)
+            raise
+        self._take(reply.usage)
+        try:
+            await calls.keep(ticket, reply)
+        except DebateError:  # it is paid for, and has no other place any more
+            self._keep_text(reply.text, request, reply.model, reply.usage, None)
+            raise
+        return Heard(reply, request.model)
+
+    async def _through_summary(self, route: str, last: ModelError) -> Draft:
+        """The oldest turns become a summary: half of them, then all but the newest."""
+        assert self.assignment.summarise is not None, "it was asked for before"
+        turns = self.assignment.turns
+        for oldest in dict.fromkeys(count for count in ((turns + 1) // 2, turns - 1) if 0 < count <= turns):
+            request = self.assignment.summarise(route, oldest)
+            heard = await self._patiently(request, None, "summary")
+            self._emit(Summarised(**_told(self.assignment, route), turns=oldest))
+            try:
+                return await self._through(route, summary=Summary(oldest, heard.reply.text))
+            except ContextTooLong as error:
+                last = error
+        raise last
+
+    def _is_usable(self, text: str) -> bool:
+        return self.assignment.useless(text) is None
+
+    def _ask(self, request: Request, step: Step | None = None) -> Ask:
+        return Ask(self.assignment.seat.slot, step or self.assignment.step, cleaned(request))
+
+    async def _sleep(self, seconds: float) -> None:
+        self.by.calls.time.require(seconds, self.kept.seconds)
+        await anyio.sleep(seconds)
+
+    def _take(self, usage: Usage) -> None:
+        self.taken.append(usage)
+        self.paid_now.append(usage)
+        self.by.paid.attempts.append(usage)
+
+    def _paid_now(self) -> dict[str, Any]:
+        paid = total(self.paid_now)
+        return {"input": paid.input, "cached": paid.cached, "output": paid.output, "cost_usd": paid.cost_usd}
+
+    def _keep_useless(self, error: ModelError, request: Request) -> None:
+        if error.text:
+            self._keep_text(error.text, request, error.model, error.usage or NOTHING, error.message)
+
+    def _keep_text(self, text: str, request: Request, answered: str, usage: Usage, lacks: str | None) -> None:
+        seat, step = self.assignment.seat, self.assignment.step
+        self.by.paid.unused.append(Draft(seat, step, text, request.model, answered, usage, lacks))
+
+    def _tell_retry(self, request: Request, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        assert isinstance(error, ModelError), "nothing else is retried"
+        assert state.next_action is not None, "this is called before a wait"
+        self._emit(
+            Retried(
+                **_told(self.assignment, request.model),
+                attempt=state.attempt_number,
+                wait_s=round(state.next_action.sleep, 3),
+                code=error.code,
+                message=error.message,
+            )
+        )
+
+    def _emit(self, event: Event) -> None:
+        self.by.emit(event)
+
+
+def _asked_again(request: Request, answer: _Answer) -> Request:
+    """The same request, with the answer of no use and what is told of it."""
+    before = (Message("assistant", answer.text),) if answer.text.strip() else ()
+    return replace(request, messages=(*request.messages, *before, Message("user", answer.complaint or "")))
+
+
+def _mendable(error: ModelError) -> _Answer | None:
+    """An error that came with an answer, where asking once more may help."""
+    complaint = fault_of(error).repair
+    return None if complaint is None or error.usage is None else _Answer(None, error.text, complaint, error)
+
+
+def _no_turn(route: str, useless: str, text: str, usage: Usage | None) -> _Answer:
+    words = f"an answer that is no turn. {useless}"
+    error = failure(DegenerateReply, words, model=route, usage=usage, text=text)
+    return _Answer(None, text, f"{useless} {fault_of(error).repair}", error)
+
+
+def _told(assignment: Assignment, route: str) -> dict[str, Any]:
+    seat = assignment.seat
+    return {"slot": seat.slot, "role": seat.role, "agent": seat.agent, "step": assignment.step, "model": route}
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)

@@ -1,0 +1,157 @@
+"""`run-debate` in a process with a fate: it is killed, stopped or short of disk at a place that is told beforehand.
+
+    python doomed.py '{"at": 17, "by": "SIGKILL"}' --resume 2026-01-06-billing
+
+Places are counted: before and after each transaction of the run, and before and after each call to a model. What
+importing litellm would cost each process, seconds, is saved: a client of a few lines stands in for it, over real HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import os
+import resource
+import signal
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+from orchestrator.cli.run_debate import main
+from orchestrator.hall import runs
+from orchestrator.hall.sqlite import SQLiteStore
+
+TRANSACTIONS = ("create", "begin_run", "append", "keep", "release_run")
+
+
+class Fate:
+    """What happens to the process, and where.
+
+    Args:
+        at: the number of the place, from 1; 0 is nowhere.
+        by: the name of the signal that the process sends itself there.
+        tally: the file to which the names of the places that were passed go at the end.
+        silence_s: after how many seconds this process takes another for dead.
+        file_bytes: no file grows larger, as on a full disk.
+    """
+
+    def __init__(
+        self,
+        at: int = 0,
+        by: str = "SIGKILL",
+        tally: str | None = None,
+        silence_s: float | None = None,
+        file_bytes: int | None = None,
+    ) -> None:
+        self._at, self._signal = at, signal.Signals[by]
+        self._passed: list[str] = []
+        self._writing = threading.Lock()
+        if tally is not None:
+            atexit.register(lambda: Path(tally).write_text(json.dumps(self._passed)))
+        if silence_s is not None:
+            runs.SILENCE_S = silence_s
+        if file_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+
+    def reach(self, place: str) -> None:
+        self._passed.append(place)
+        if len(self._passed) == self._at:
+            with self._writing if self._signal is signal.SIGSTOP else nullcontext():
+                os.kill(os.getpid(), self._signal)
+
+    def around(self, name: str, transaction: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(transaction)
+        def passed(*args: Any, **kwargs: Any) -> Any:
+            self.reach(f"before {name}")
+            result = transaction(*args, **kwargs)
+            self.reach(f"after {name}")
+            return result
+
+        return passed
+
+    def alone(self, transaction: Callable[..., AbstractContextManager[Any]]) -> Callable[..., Any]:
+        """No transaction is under way where the process stops: it would keep the file locked for all others."""
+
+        @contextmanager
+        def lent(*args: Any) -> Iterator[Any]:
+            with self._writing, transaction(*args) as db:
+                yield db
+
+        return lent
+
+
+class HTTPStatusError(Exception):
+    """An answer that is none; `failures` reads it as httpx's of the same name."""
+
+    def __init__(self, status: int, headers: dict[str, str], body: str) -> None:
+        super().__init__(f"HTTP {status}")
+        self.response = SimpleNamespace(status_code=status, headers=headers, text=body)
+
+
+class Client(ModuleType):
+    """As much of litellm as one call needs."""
+
+    def __init__(self, fate: Fate) -> None:
+        super().__init__("litellm")
+        self.__spec__ = ModuleSpec("litellm", None)  # `models.prices` looks there for a table of prices
+        self.fate = fate
+        self.in_memory_llm_clients_cache = SimpleNamespace(flush_cache=lambda: None)
+
+    async def acompletion(self, *, model: str, api_base: str, **arguments: Any) -> Any:
+        body = json.dumps({"model": model.removeprefix("openai/"), **arguments})
+        self.fate.reach("before call")
+        answer = json.loads(await _post(f"{api_base}/chat/completions", body), object_hook=lambda d: SimpleNamespace(**d))
+        self.fate.reach("after call")
+        return answer
+
+    async def close_litellm_async_clients(self) -> None:
+        """There are none: each call has a connection of its own."""
+
+
+async def _post(url: str, body: str) -> str:
+    address, content = urlsplit(url), body.encode()
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    try:
+        head = f"POST {address.path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
+        writer.write(f"{head}Content-Length: {len(content)}\r\nConnection: close\r\n\r\n".encode() + content)
+        lines, _, told = (await reader.read()).decode().partition("\r\n\r\n")
+    finally:
+        writer.close()
+    first, *others = lines.split("\r\n")
+    status, headers = int(first.split()[1]), dict(line.lower().split(": ", 1) for line in others)
+    if status != 200:
+        raise HTTPStatusError(status, headers, told)
+    return told
+
+
+def _without_waiting(connect: Callable[..., sqlite3.Connection]) -> Callable[..., sqlite3.Connection]:
+    """What a power cut would leave is not what these tests are about: a kill takes nothing from the system's cache."""
+
+    def hasty(*args: Any) -> sqlite3.Connection:
+        db = connect(*args)
+        db.execute("PRAGMA synchronous = OFF")
+        return db
+
+    return hasty
+
+
+def install(fate: Fate) -> None:
+    for name in TRANSACTIONS:
+        setattr(SQLiteStore, name, fate.around(name, getattr(SQLiteStore, name)))
+    SQLiteStore._transaction = fate.alone(SQLiteStore._transaction)  # type: ignore[method-assign]
+    SQLiteStore._connect = _without_waiting(SQLiteStore._connect)  # type: ignore[method-assign]
+    sys.modules["litellm"] = Client(fate)
+
+
+if __name__ == "__main__":
+    install(Fate(**json.loads(sys.argv.pop(1))))
+    main()

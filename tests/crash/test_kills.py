@@ -1,0 +1,104 @@
+"""A run that is killed at any moment goes on with all that was paid for, and so does one that is killed again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from collections import Counter
+
+import pytest
+from stage import BEGIN, RESUME, Stage, assert_nothing_lost_nothing_twice, ended
+
+from building import THREAD
+
+pytestmark = pytest.mark.slow
+
+BATCHES = (4, 3, 1, 3, 2, 1)  # calls that a FORTRESS debate has in flight together
+# Of such a debate: before and after each of its transactions and calls.
+PLACES = {"create": 2, "begin_run": 2, "append": 2 * 19, "keep": 2 * 21, "call": 2 * 14, "release_run": 2}
+WALLS_INTENDED = 30  # the place behind the first Walls' intents: they are written down, and none is asked
+PLACES_FROM_THERE = 98
+MOST_KILLS = 6
+
+
+def life(stage: Stage) -> str:
+    with stage.hall() as hall:
+        (listed,) = hall.list_debates()
+    return listed["run"]
+
+
+def test_a_debate_passes_every_place_at_which_it_is_killed_below(stage: Stage) -> None:
+    tally = stage.folder / "tally.json"
+    whole = stage.run(*BEGIN, tally=str(tally))
+    assert_nothing_lost_nothing_twice(stage, whole)
+    assert whole.outcome["uncertain"] == []
+    passed = json.loads(tally.read_text())
+    assert Counter(place.split()[1] for place in passed) == PLACES
+
+
+@pytest.mark.parametrize("place", range(1, sum(PLACES.values()) + 1))
+def test_a_run_that_is_killed_at_a_write_or_beside_a_call_goes_on(place: int, stage: Stage) -> None:
+    killed = stage.run(*BEGIN, at=place)
+    assert killed.code == -signal.SIGKILL, killed.told
+    assert_nothing_lost_nothing_twice(stage, stage.go_on())
+
+
+@pytest.mark.parametrize("batch", range(len(BATCHES)))
+def test_the_calls_in_flight_at_the_kill_are_told_and_are_the_only_ones_made_again(batch: int, stage: Stage) -> None:
+    together = BATCHES[batch]
+    before = sum(BATCHES[:batch])
+    stage.server.hold_until(*BATCHES[:batch], together + 1)  # it waits for one more, which never comes
+    process = stage.start(*BEGIN)
+    stage.await_calls(before + together)
+    os.kill(process.pid, signal.SIGKILL)
+    assert ended(process).code == -signal.SIGKILL
+    stage.await_callers_gone(together)
+    assert life(stage) == "interrupted"
+    resumed = stage.run(*RESUME)
+    assert_nothing_lost_nothing_twice(stage, resumed)
+    asked = Counter(call.messages for call in stage.server.calls)
+    assert [call.number for call in stage.server.calls if asked[call.messages] == 2 and call.answer is None] == [
+        *range(before + 1, before + together + 1)
+    ]
+    assert len(resumed.outcome["uncertain"]) == together
+    for call in resumed.outcome["uncertain"]:
+        assert f"made again: {call['slot']} {call['step']}, attempt 1 through {call['model']}" in resumed.told
+
+
+def test_a_resumed_run_passes_every_place_at_which_it_is_killed_below(stage: Stage) -> None:
+    tally = stage.folder / "tally.json"
+    stage.run(*BEGIN, at=WALLS_INTENDED)
+    assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME, tally=str(tally)))
+    assert len(json.loads(tally.read_text())) == PLACES_FROM_THERE
+
+
+@pytest.mark.parametrize("place", range(1, PLACES_FROM_THERE + 1, 4))
+def test_a_run_that_is_killed_while_it_goes_on_goes_on(place: int, stage: Stage) -> None:
+    stage.run(*BEGIN, at=WALLS_INTENDED)
+    killed = stage.run(*RESUME, at=place)
+    assert killed.code == -signal.SIGKILL, killed.told
+    assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
+
+
+@pytest.mark.parametrize("sweep", range(8))
+def test_a_run_that_is_killed_again_and_again_comes_to_its_end(sweep: int, stage: Stage) -> None:
+    seed = os.environ.get("CRASH_SEED") or f"{random.randrange(2**32)}-{sweep}"
+    print(f"CRASH_SEED={seed}")  # shown when it fails; set it to see that again
+    chance = random.Random(seed)
+    last = stage.run(*BEGIN, at=chance.randint(1, 110))
+    for _ in range(MOST_KILLS):
+        if last.code == 0:
+            break
+        assert last.code == -signal.SIGKILL, last.told
+        last = stage.go_on(at=chance.randint(1, 40))
+    assert_nothing_lost_nothing_twice(stage, last if last.code == 0 else stage.go_on())
+
+
+def test_a_run_that_was_killed_is_shown_as_interrupted_until_it_goes_on(stage: Stage) -> None:
+    stage.run(*BEGIN, at=WALLS_INTENDED)
+    assert life(stage) == "interrupted"
+    shown = stage.run(*RESUME)
+    assert f"thread {THREAD}" in shown.told
+    assert life(stage) == "done"

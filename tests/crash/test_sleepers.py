@@ -1,0 +1,97 @@
+"""A process that only slept, and whose thread another has taken over, writes nothing any more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from stage import BEGIN, RESUME, Ended, Stage, assert_nothing_lost_nothing_twice, ended
+
+from building import THREAD
+from endpoint import rate_limited
+from hall.halls import dump
+
+pytestmark = pytest.mark.slow
+
+# Of a FORTRESS debate, those at which its run holds the thread and the debate is open: see `test_kills`.
+PLACES = range(4, 112)
+
+
+def put_to_sleep(process: subprocess.Popen[bytes]) -> None:
+    os.kill(process.pid, signal.SIGSTOP)
+    await_asleep(process)
+
+
+def await_asleep(process: subprocess.Popen[bytes]) -> None:
+    seen = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    assert seen is not None
+    assert seen.si_code == os.CLD_STOPPED
+
+
+def files(stage: Stage) -> dict[str, bytes]:
+    folder: Path = stage.folder / "debates" / THREAD
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def assert_taken_over(stage: Stage, sleeper: subprocess.Popen[bytes]) -> Ended:
+    """Lets another process take the thread over and end it; then the sleeper, which wakes up, changes nothing."""
+    successor = stage.start(*RESUME, silence_s=0)
+    taken_over = ended(successor)
+    assert_nothing_lost_nothing_twice(stage, taken_over)
+    rows, left, calls = dump(stage.folder / "state"), files(stage), len(stage.server.calls)
+    os.kill(sleeper.pid, signal.SIGCONT)
+    woken = ended(sleeper)
+    assert woken.code == 3, woken.told
+    assert woken.outcome["error"]["code"] == "lease_lost"
+    assert f"process {successor.pid} on {socket.gethostname()} has taken it over" in woken.told
+    assert "--resume" not in woken.told
+    assert dump(stage.folder / "state") == rows
+    assert {name: text for name, text in files(stage).items() if name != "unused-drafts-elsewhere.json"} == left
+    assert len(stage.server.calls) - calls <= len(taken_over.outcome["uncertain"]), "it asked for more"
+    return woken
+
+
+def test_a_thread_that_another_process_runs_is_refused_with_its_name(stage: Stage) -> None:
+    stage.server.hold_until(5)
+    first = stage.start(*BEGIN)
+    stage.await_calls(4)
+    second = stage.run(*RESUME)
+    assert second.code == 2
+    assert second.outcome["error"]["code"] == "run_held"
+    assert f"process {first.pid} on {socket.gethostname()} has run {THREAD} since" in second.told
+    assert "--resume" not in second.told
+    put_to_sleep(first)
+    assert stage.run(*RESUME).outcome["error"]["code"] == "run_held"  # it may be asleep for a moment only
+    os.kill(first.pid, signal.SIGKILL)
+    ended(first)
+    stage.await_callers_gone(4)
+    assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
+
+
+def test_a_runner_that_slept_in_its_calls_keeps_no_answer_of_theirs(stage: Stage) -> None:
+    stage.server.hold_until(5)  # the successor's first call lets them all go
+    sleeper = stage.start(*BEGIN)
+    stage.await_calls(4)
+    put_to_sleep(sleeper)
+    assert_taken_over(stage, sleeper)
+
+
+def test_a_runner_that_slept_in_a_wait_asks_no_more(stage: Stage) -> None:
+    stage.server.inject(rate_limited(60), model="wind-1", call=1)
+    sleeper = stage.start(*BEGIN)
+    assert sleeper.stderr is not None
+    while b"attempt 1 failed, again in 60.0 s" not in (line := sleeper.stderr.readline()):
+        assert line, "it ended"
+    put_to_sleep(sleeper)
+    assert_taken_over(stage, sleeper)
+
+
+@pytest.mark.parametrize("place", PLACES[::5])
+def test_a_runner_that_slept_at_a_write_or_beside_a_call_writes_nothing(place: int, stage: Stage) -> None:
+    sleeper = stage.start(*BEGIN, at=place, by="SIGSTOP")
+    await_asleep(sleeper)
+    assert_taken_over(stage, sleeper)

@@ -1,0 +1,196 @@
+"""A loopback provider that follows a debate: it knows which question it is asked, fails at those it is told to, and
+keeps a bill of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple, TypeVar
+
+import anyio
+
+from building import NO_WAITS, THREAD, TOPIC, wordy
+from endpoint import Answer, Call, ModelServer
+from orchestrator.drafting import Drafting
+from orchestrator.drafts import Paid
+from orchestrator.events import Event
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.journal import Intent
+from orchestrator.hall.terms import Role
+from orchestrator.journal import Journal
+from orchestrator.models.base import Endpoint, Model, Request, Step, Usage
+from orchestrator.plan import Plan
+from orchestrator.runner import Run, hold_debate, run_debate
+
+E = TypeVar("E", bound=Event)
+
+PRICES = {"input": Decimal("0.000001"), "cached": Decimal("0.0000005"), "output": Decimal("0.000003")}
+
+_ASKED = re.compile(r"It is round (\d+) of \d+\. You are (Wind|Wall|Door), agent ([\w-]+)\.")
+_LENS = re.compile(r"Your lens is (.+?)\. Other seats")
+
+
+class Question(NamedTuple):
+    """What a seat is asked; a request to do it again asks the same."""
+
+    round: int
+    role: Role
+    step: Step
+    agent: str
+    lens: str | None
+
+
+SUMMARY = Question(0, Role.WIND, "summary", "", None)
+
+
+def question_of(call: Call) -> Question:
+    """Reads the question off the prompt. A summary is asked for alike by all."""
+    text = _own_message(call)
+    asked, lens = _ASKED.search(text), _LENS.search(text)
+    if asked is None:
+        return SUMMARY
+    checklist, applies = "Do not write your turn." in text, "Apply your checklist" in text
+    step: Step = "checklist" if checklist else "apply" if applies else "turn"
+    return Question(int(asked[1]), Role(asked[2]), step, asked[3], lens[1] if lens else None)
+
+
+def question_in(request: Request) -> Question:
+    """The same, of a request that has not been sent yet."""
+    task = request.task
+    return Question(task.round, task.role, task.step, task.agent, task.lens)
+
+
+def _own_message(call: Call) -> str:
+    """The message that tells a seat what to do; behind it stand an answer that was sent back, and why."""
+    return next((text for _, text in call.messages if _ASKED.search(text)), call.task)
+
+
+def speaks(call: Call) -> str:
+    """A turn that nobody has to mend; a Wall quotes the newest Wind."""
+    question, name = question_of(call), f"call {call.number}"
+    match question.role, question.step:
+        case _, "checklist":
+            return f"Checklist of {name}: no order may be lost."
+        case _, "summary":
+            return f"Summary of {name}: one table moves at a time."
+        case Role.WIND, _:
+            return wordy(f"What if option one of {name} moved one table at a time?")
+        case Role.WALL, _:
+            said = re.findall(r"What if option one of call \d+ moved one table at a time", call.prompt)
+            return wordy(f'VERDICT: CONDITIONAL\nWind said "{said[-1]}", and {name} tests it.')
+        case _:
+            return wordy(f"Therefore {name} decides to move one table and to rehearse the way back before it.")
+
+
+@dataclass(slots=True)
+class Trouble:
+    """What is wrong with one model, from the first time that it is asked a certain question.
+
+    Args:
+        model: as the provider calls it.
+        at: the question.
+        answer: what the model answers from then on.
+        once: only that first time.
+    """
+
+    model: str
+    at: Callable[[Question], bool]
+    answer: Callable[[Call], Answer]
+    once: bool
+    struck: bool = False
+
+    def strikes(self, model: str, question: Question) -> bool:
+        """Whether the model would fail now."""
+        return model == self.model and (not self.once if self.struck else self.at(question))
+
+
+class Provider(ModelServer):
+    """The server; `troubles` are what is wrong with its models, `say` is how they speak."""
+
+    def __init__(
+        self,
+        say: Callable[[Call], str | Answer] = speaks,
+        *,
+        latency_s: float = 0,
+        count: Callable[[Sequence[tuple[str, str]]], int] | None = None,
+    ) -> None:
+        super().__init__(self._answers, latency_s=latency_s, count=count)
+        self.say = say
+        self.troubles: list[Trouble] = []
+
+    def endpoint(self, context_tokens: int | None = 200_000) -> Endpoint:
+        return Endpoint(
+            api_base=self.base_url,
+            input_cost_per_token=PRICES["input"],
+            cached_cost_per_token=PRICES["cached"],
+            output_cost_per_token=PRICES["output"],
+            context_tokens=context_tokens,
+        )
+
+    def forget(self) -> None:
+        """Begins anew: no calls, no troubles."""
+        self.calls.clear()
+        self.troubles.clear()
+
+    def _answers(self, call: Call) -> str | Answer:
+        question = question_of(call)
+        for trouble in self.troubles:
+            if trouble.strikes(call.model, question):
+                trouble.struck = True
+                return trouble.answer(call)
+        return self.say(call)
+
+
+def bill(calls: Iterable[Call]) -> Usage:
+    """What the provider told that it counted, at its prices."""
+    charged = [call.charged for call in calls if call.charged is not None]
+    read, cached, written = (sum(column) for column in zip(*charged, strict=True)) if charged else (0, 0, 0)
+    return Usage(read, cached, written, cost_of(read, cached, written))
+
+
+def cost_of(read: int, cached: int, written: int) -> Decimal:
+    return (read - cached) * PRICES["input"] + cached * PRICES["cached"] + written * PRICES["output"]
+
+
+def answered(calls: Iterable[Call]) -> list[tuple[Question, tuple[tuple[str, str], ...]]]:
+    """The questions, word for word, that got a whole answer."""
+    return [(question_of(call), call.messages) for call in calls if call.charged is not None]
+
+
+@dataclass
+class Stage:
+    """One debate on its way: what it told, what it paid for, what stands in its journal."""
+
+    hall: Hall
+    plan: Plan
+    model_of: Callable[[str], Model]
+    read: Callable[[Event], None] = lambda event: None
+    events: list[Event] = field(default_factory=list)
+    paid: Paid = field(default_factory=Paid)
+
+    async def hold(self) -> Run:
+        """Begins the debate, or goes on with it as `run-debate --resume` does."""
+        self.paid = Paid()
+        drafting = Drafting(self.model_of, self._hear, NO_WAITS, self.paid)
+        with anyio.fail_after(60):
+            if self.hall.list_debates():
+                return await hold_debate(self.hall, self.plan, THREAD, drafting)
+            return await run_debate(self.hall, self.plan, THREAD, TOPIC, drafting)
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def intents(self) -> list[Intent]:
+        """The calls that were to be made, as they stand in the journal."""
+        return [line.record for line in self.hall.journal(THREAD) if isinstance(line.record, Intent)]
+
+    @property
+    def journaled(self) -> Usage:
+        return Journal.to_read(self.hall, THREAD).spent
+
+    def _hear(self, event: Event) -> None:
+        self.events.append(event)
+        self.read(event)
