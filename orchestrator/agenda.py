@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from orchestrator.errors import RunPaused
 from orchestrator.hall.debate import Debate, Line, fold
-from orchestrator.hall.entries import Note, Tombstoned, Turn
+from orchestrator.hall.entries import Note, Refined, Tombstoned, Turn
 from orchestrator.hall.terms import About, Role
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
+
+CLOSING = "close"  # the place of the seats with which Door closes before the plan's end
 
 
 def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedSeat, ...]:
@@ -48,12 +50,20 @@ def closing_round(plan: Plan, debate: Debate) -> PlannedRound | None:
     if not spoken.wind:
         return None
     last = plan.rounds[-1]
-    walls = () if spoken.wall else (_seated_in(number, last.walls[0]),)
-    door = _seated_in(number, last.doors[-1], spoken.door + 1)
-    return PlannedRound(number=number, winds=(), walls=walls, doors=(door,), closes=True)
+    left = [seat for planned in plan.rounds if planned.number == number for seat in left_of(planned, Role.WALL, debate)]
+    wall = left[0] if left else _seated_in(number, last.walls[0], CLOSING)
+    door = _seated_in(number, last.doors[-1], CLOSING)
+    return PlannedRound(number=number, winds=(), walls=() if spoken.wall else (wall,), doors=(door,), closes=True)
 
 
-def _seated_in(number: int, seat: PlannedSeat, place: int = 1) -> PlannedSeat:
+def closing_word_is_said(debate: Debate) -> bool:
+    """Whether Door's newest word is the one with which it closes before the plan's end."""
+    line = debate.at(debate.state.synthesis_seq)
+    seat = line.entry.body.seat if line and isinstance(line.entry.body, Turn | Refined) else None
+    return seat is not None and seat.slot.endswith(f".{CLOSING}")
+
+
+def _seated_in(number: int, seat: PlannedSeat, place: int | str = 1) -> PlannedSeat:
     return seat.model_copy(update={"slot": slot_name(number, seat.role, place)})
 
 

@@ -325,7 +325,7 @@ def _routes(routing: Routing, role: Role, agent: str) -> tuple[str, ...]:
     return routes
 
 
-def slot_name(round: int, role: Role, place: int) -> str:
+def slot_name(round: int, role: Role, place: int | str) -> str:
     return f"R{round}.{role}.{place}"
 
 

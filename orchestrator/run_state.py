@@ -18,7 +18,10 @@ class Drafting(TypedDict):
 
 
 class RunState(TypedDict):
-    """`news` numbers the newest report (ask for what came after it); `cost_usd` is null when a price is unknown."""
+    """`news` numbers the newest report (ask for what came after it); `cost_usd` is null when a price is unknown.
+
+    `uncertain` are the calls that a resume found without an outcome, in words.
+    """
 
     state: Life
     recipe: str | None
@@ -31,6 +34,7 @@ class RunState(TypedDict):
     seconds: float
     tokens: dict[str, int]
     cost_usd: str | None
+    uncertain: list[str]
     message: str | None
     news: int
 
@@ -64,6 +68,7 @@ def run_state(reports: Sequence[Mapping[str, Any]], life: Life, seconds: float) 
         "seconds": round(seconds, 1),
         "tokens": {kind: sum(report.get(kind, 0) for report in paid) for kind in ("input", "cached", "output")},
         "cost_usd": None if None in costs else format(sum((Decimal(cost) for cost in costs), Decimal(0)), "f"),
+        "uncertain": [call for report in reports for call in report.get("uncertain", ())],
         "message": run[-1].get("message") if run and run[-1]["type"] == "paused" else None,
         "news": run[-1]["number"] if run else -1,
     }

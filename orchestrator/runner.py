@@ -26,7 +26,7 @@ from types import MappingProxyType
 
 import anyio
 
-from orchestrator.agenda import answering_round, closing_round, last_word, left_of
+from orchestrator.agenda import answering_round, closing_round, closing_word_is_said, last_word, left_of
 from orchestrator.assigning import Assigning
 from orchestrator.budget import Budget
 from orchestrator.commits import Commits
@@ -176,7 +176,10 @@ class _Runner:
         """
         try:
             debate = await self.commits.look()
-            if not debate.notes(About.CLOSED_EARLY):
+            closed_early = debate.notes(About.CLOSED_EARLY)
+            if closing_word_is_said(debate) and not closed_early:
+                await self._note_early_close("An earlier process met it.")
+            elif not closed_early:
                 for planned in self.plan.rounds:
                     self.commits.conflicts = 0
                     await self._round(planned)
@@ -201,10 +204,13 @@ class _Runner:
                 await self._hear(planned, Role.DOOR)
             else:
                 await self._refine(planned)
-            await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {met.message}")
+            await self._note_early_close(met.message)
             await self._close()
         except LimitMet as still:
             raise StoppedByLimit(still) from still
+
+    async def _note_early_close(self, why: str) -> None:
+        await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {why}")
 
     async def ended(self) -> Run:
         debate = await in_thread(self.hall.debate, self.thread_id)

@@ -86,24 +86,25 @@ def speaks(call: Call) -> str:
 
 @dataclass(slots=True)
 class Trouble:
-    """What is wrong with one model, from the first time that it is asked a certain question.
+    """What is wrong with one model.
 
     Args:
         model: as the provider calls it.
-        at: the question.
-        answer: what the model answers from then on.
-        once: only that first time.
+        at: the questions at which it fails.
+        answer: what it answers then.
+        once: each of them once; else also all that comes after the first of them.
     """
 
     model: str
     at: Callable[[Question], bool]
     answer: Callable[[Call], Answer]
-    once: bool
-    struck: bool = False
+    once: bool = False
+    struck: set[Question] = field(default_factory=set)
 
     def strikes(self, model: str, question: Question) -> bool:
         """Whether the model would fail now."""
-        return model == self.model and (not self.once if self.struck else self.at(question))
+        begun = not self.once and bool(self.struck)
+        return model == self.model and (begun or (self.at(question) and question not in self.struck))
 
 
 class Provider(ModelServer):
@@ -138,7 +139,7 @@ class Provider(ModelServer):
         question = question_of(call)
         for trouble in self.troubles:
             if trouble.strikes(call.model, question):
-                trouble.struck = True
+                trouble.struck.add(question)
                 return trouble.answer(call)
         return self.say(call)
 

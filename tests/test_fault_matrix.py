@@ -103,8 +103,12 @@ KINDS = {
 }
 
 
+STAYING = [name for name, kind in KINDS.items() if kind.stays]
+PASSING = [name for name, kind in KINDS.items() if not kind.stays]
+
+
 class Place(NamedTuple):
-    """The first question that the ill model is asked in vain."""
+    """Where a model fails: at one step of a role's seat, from one round on."""
 
     round: int
     role: Role
@@ -119,17 +123,14 @@ class Place(NamedTuple):
         return f"R{self.round}.{self.role}.{self.seat}"
 
     def is_asked(self, question: Question) -> bool:
-        return (question.round, question.role, question.step) == (self.round, self.role, self.step)
+        return (question.role, question.step) == (self.role, self.step) and question.round >= self.round
 
 
 ROUNDS = 3
 STEPS: dict[Role, tuple[Step, ...]] = {Role.WIND: ("turn",), Role.WALL: ("checklist", "apply"), Role.DOOR: ("turn",)}
 ORDER = " · ".join(["WLD"] * ROUNDS)
 EVERYWHERE = [Place(number, role, step) for number in range(1, ROUNDS + 1) for role in Role for step in STEPS[role]]
-SEVERAL = {  # seats that have another of their role beside them
-    "fortress": [Place(number, Role.WALL, step, seat=2) for number in (1, 2) for step in STEPS[Role.WALL]],
-    "laboratory": [Place(number, Role.WIND, "turn", seat=2) for number in (1, 2)],
-}
+FIRST_ROUND = [place for place in EVERYWHERE if place.round == 1]
 
 
 def fails(name: str, step: Step) -> bool:
@@ -137,9 +138,10 @@ def fails(name: str, step: Step) -> bool:
     return not (KINDS[name].code == "degenerate" and step == "checklist")
 
 
-def each(places: Iterable[Place], kinds: Iterable[str] = KINDS) -> pytest.MarkDecorator:
-    cases = [(name, place) for name, place in product(kinds, places) if fails(name, place.step)]
-    named = [pytest.param(*case, id=", ".join(map(str, case))) for case in cases]
+def each(*cases: tuple[Iterable[str], Iterable[Place]]) -> pytest.MarkDecorator:
+    """Every kind of a case at every one of its places."""
+    pairs = [pair for kinds, places in cases for pair in product(kinds, places) if fails(pair[0], pair[1].step)]
+    named = [pytest.param(*pair, id=", ".join(map(str, pair))) for pair in pairs]
     return pytest.mark.parametrize(("name", "place"), named)
 
 
@@ -168,7 +170,7 @@ class Ward:
     is_well: bool = False
 
     def stage(self, plan: Plan, name: str, place: Place, *, once: bool = False) -> Stage:
-        """A debate whose model `ill` fails from `place` on, or there and once."""
+        """A debate whose model `ill` fails from `place` on; or there, once in each round."""
         endpoints = dict.fromkeys(plan.routes, self.healthy.endpoint())
         endpoints |= {ILL: self.ill.endpoint(), SPARE: self.healthy.endpoint(context_tokens=400_000)}
         plan = plan.model_copy(update={"endpoints": endpoints})
@@ -191,7 +193,7 @@ class Ward:
 
     def _locks(self, place: Place, once: bool, event: Event) -> None:
         match event:
-            case DraftStarted(slot=place.slot, step=place.step, model="openai/ill") if not self.is_well:
+            case DraftStarted(model="openai/ill", step=place.step) if event.slot >= place.slot and not self.is_well:
                 self.ill.refuse()
             case Retried() if once:
                 self.ill.accept()
@@ -308,8 +310,8 @@ def expected(name: str, place: Place, *, once: bool) -> Expected:
     def calls(number: int) -> int:
         if number < begins or not fails(name, asked[number].step):
             return 0
-        if once and not kind.stays:
-            return int(number == begins)
+        if once:
+            return int(asked[number].step == place.step)
         return kind.calls
 
     return Expected(place, kind, [calls(number) for number in range(len(asked))])
@@ -358,14 +360,16 @@ def made(stage: Stage) -> tuple[int, int]:
 # ------------------------------------------------------------------------------------------------------------ the tests
 
 
-@each(EVERYWHERE)
-async def test_what_fails_once_is_asked_again_or_of_another_model(ward: Ward, name: str, place: Place) -> None:
+@each((PASSING, FIRST_ROUND))
+async def test_what_fails_once_in_each_round_is_asked_again_or_of_another_model(
+    ward: Ward, name: str, place: Place
+) -> None:
     stage = ward.stage(ailing(healthy_plan("standard"), place, SPARE), name, place, once=True)
     wanted = expected(name, place, once=True)
     run = await stage.hold()
     assert (order(run.debate), ended_as(run.debate.state)) == (ORDER, Exit.DECIDED)
     assert made(stage) == (wanted.made, wanted.failures)
-    assert_told(stage, KINDS[name], again=0 if wanted.failures else 1, fell_back=wanted.failures)
+    assert_told(stage, KINDS[name], again=ROUNDS - wanted.failures, fell_back=wanted.failures)
     record = make_record(run.debate, stage.plan)
     assert_recorded(record, wanted)
     assert_paid(ward, stage)
@@ -373,7 +377,7 @@ async def test_what_fails_once_is_asked_again_or_of_another_model(ward: Ward, na
     assert Usage(*in_record) == run.spent
 
 
-@each(EVERYWHERE)
+@each((PASSING, FIRST_ROUND), (STAYING, EVERYWHERE))
 async def test_what_fails_for_good_is_asked_of_another_model_and_everybody_is_told_why(
     ward: Ward, name: str, place: Place
 ) -> None:
@@ -402,7 +406,7 @@ def assert_transcribed(hall: Hall, record: DecisionRecord, debate: Debate) -> No
         assert transcript.turns[attempts.turn - 1].tried == failed
 
 
-@each(EVERYWHERE)
+@each((KINDS, EVERYWHERE))
 async def test_what_fails_for_good_without_another_model_pauses_and_buys_nothing_twice(
     ward: Ward, name: str, place: Place
 ) -> None:
@@ -435,7 +439,7 @@ def answers_before(place: Place) -> int:
     return 4 * (place.round - 1) + beside[place.role, place.step]
 
 
-@each(EVERYWHERE, ["authentication", "server error", "too short"])
+@each((["authentication", "server error", "too short"], FIRST_ROUND))
 async def test_a_round_never_goes_on_without_the_only_voice_of_a_role(ward: Ward, name: str, place: Place) -> None:
     stage = ward.stage(ailing(healthy_plan("standard"), place, on_failure="degrade"), name, place)
     with pytest.raises(RunPaused, match=place.slot):
@@ -444,12 +448,12 @@ async def test_a_round_never_goes_on_without_the_only_voice_of_a_role(ward: Ward
     assert stage.told(SeatMissing) == []
 
 
-@each(SEVERAL["fortress"])
+@each((KINDS, [Place(1, Role.WALL, step, seat=2) for step in STEPS[Role.WALL]]))
 async def test_a_round_goes_on_without_one_of_several_walls(ward: Ward, name: str, place: Place) -> None:
     await assert_goes_on_without(ward, "fortress", name, place)
 
 
-@each(SEVERAL["laboratory"])
+@each((KINDS, [Place(1, Role.WIND, "turn", seat=2)]))
 async def test_a_round_goes_on_without_one_of_several_winds(ward: Ward, name: str, place: Place) -> None:
     await assert_goes_on_without(ward, "laboratory", name, place)
 

@@ -194,7 +194,7 @@ async def test_every_retry_has_a_key_of_its_own_over_all_processes(hall: Hall) -
     assert {outcome.charged for outcome in outcomes(hall) if outcome.failed} == {False}
 
 
-# ------------------------------------------------------------------------------------------- what is cancelled meanwhile
+# ------------------------------------------------------------------------------------------ what is cancelled meanwhile
 
 
 class Answering:

@@ -56,6 +56,7 @@ def test_a_running_debate_says_who_drafts_and_what_it_took_so_far() -> None:
         "seconds": 6.0,
         "tokens": {"input": 100, "cached": 40, "output": 10},
         "cost_usd": "0.01",
+        "uncertain": [],
         "message": None,
         "news": 4,
     }
@@ -79,6 +80,7 @@ def test_a_thread_that_nobody_ran_has_told_nothing() -> None:
         "seconds": 0,
         "tokens": {"input": 0, "cached": 0, "output": 0},
         "cost_usd": "0",
+        "uncertain": [],
         "message": None,
         "news": -1,
     }

@@ -1,4 +1,4 @@
-"""A seat's way to its draft over several processes: what an earlier one heard, tried and mended is known to the next."""
+"""A seat's way to its draft over several processes: what one heard, tried and mended is known to the next."""
 
 from __future__ import annotations
 

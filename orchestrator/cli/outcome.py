@@ -121,7 +121,7 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         call.tell(line)
     if problem is not None:
         tell(f"error: {problem}")
-        tell(f"The debate is closed and kept; write its files again: run-debate --resume {record.thread_id}")
+        tell(f"The debate is closed and kept; write its files again: run-debate --resume {record.thread_id} --out DIR")
     return code
 
 

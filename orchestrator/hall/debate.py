@@ -309,6 +309,12 @@ class Debate:
     def notes(self, *about: About) -> tuple[Line, ...]:
         return tuple(line for line in self.of(Note) if line.note.about in about)
 
+    @property
+    def first_words(self) -> tuple[str, ...]:
+        """What every output shows first: the marks, each with what is behind it (who is missing and why)."""
+        told = {mark: " ".join(line.words for line in self.notes(about)) for about, mark in _MARKS.items()}
+        return tuple(f"{mark}: {told[mark]}" if told.get(mark) else mark for mark in self.state.marks)
+
     def snapshot(self) -> Snapshot:
         return Snapshot(
             head=self.head,

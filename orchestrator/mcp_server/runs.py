@@ -41,11 +41,15 @@ PROGRESS_S = 10.0  # a client that waits hears of the run at least this often
 
 
 class RunResult(TypedDict):
-    """A debate that a run holds, as it stands now. `decision` is there when it has been made."""
+    """A debate that a run holds, as it stands now.
+
+    `decision` is there when it has been made; `first_words` (who is missing and why, say) belong before it.
+    """
 
     thread_id: str
     status: str
     marks: list[str]
+    first_words: list[str]
     turn_count: int
     max_turns: int
     next_role: str | None
@@ -204,12 +208,14 @@ class RunTools:
         life = self.hall.runs.life(row, active=debate["status"] == Status.ACTIVE)
         run = run_state(reports, life, self.hall.runs.seconds(thread_id))
         decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and REHEARSAL not in debate["marks"]
+        first_words = self.hall.debate(thread_id).first_words if debate["marks"] else ()
         if run["message"] is not None:
             run["message"] = harmless(run["message"])
         return {
             "thread_id": debate["thread_id"],
             "status": debate["status"],
             "marks": debate["marks"],
+            "first_words": [harmless(words) for words in first_words],
             "turn_count": debate["turn_count"],
             "max_turns": debate["max_turns"],
             "next_role": debate["next_role"],

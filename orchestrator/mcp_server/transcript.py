@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator.export.markdown import quote
 from orchestrator.hall.results import DebateResult, TranscriptTurn
 
 
-def transcript_markdown(debate: DebateResult) -> str:
+def transcript_markdown(debate: DebateResult, first_words: Sequence[str] = ()) -> str:
     """Returns the transcript.
 
     Args:
         debate: as the hall tells it, with its turns.
+        first_words: its marks, each with what is behind it; they quote providers.
     """
-    return "\n\n".join(_blocks(debate)) + "\n"
+    return "\n\n".join(_blocks(debate, first_words)) + "\n"
 
 
-def _blocks(debate: DebateResult) -> Iterator[str]:
+def _blocks(debate: DebateResult, first_words: Sequence[str]) -> Iterator[str]:
     yield f"# {debate['thread_id']}"
+    yield from map(quote, first_words)
     yield (
         f"{debate['status']}, {debate['turn_count']} of {debate['max_turns']} turns, round {debate['round']} of "
         f"{debate['max_rounds']}, {debate['mode']}, head `{debate['head']}`"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from table import Table
 
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import run_debate
@@ -47,6 +48,15 @@ def run() -> Command:
 def rehearse(run: Command) -> Command:
     """`run-debate --rehearse --recipe speed`."""
     return lambda *arguments, **kwargs: run("--rehearse", "--recipe", "speed", *arguments, **kwargs)
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Table:
+    """The table at which every seat of a run sits whose plan names models; none of them is real."""
+    table = Table()
+    monkeypatch.setenv("OPENAI_API_KEY", "asked-of-nobody")
+    monkeypatch.setattr("orchestrator.models.switchboard.Switchboard.of", lambda self, route: table)
+    return table
 
 
 @pytest.fixture

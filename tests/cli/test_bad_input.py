@@ -31,6 +31,10 @@ seats:
   wall: [validator]
   door: [synthesizer]
 """
+MINE = """\
+routes: {PATHOS: [openai/mine], ETHOS: [openai/mine], LOGOS: [openai/mine]}
+models: {openai/mine: {api_base: "http://127.0.0.1:9/v1"}}
+"""
 GOOD_MODELS = "routes: {PATHOS: [ollama/a], ETHOS: [ollama/b], LOGOS: [ollama/c]}\n"
 
 
@@ -71,7 +75,9 @@ RECIPES = {
     "wrong type": ("turns: 4", "turns: four", r"own\.yaml:4: turns: "),
     "no such agent": ("[ideator]", "[ideatr]", r"ideatr.*Did you mean ideator\?"),
     "agent of another role": ("[ideator]", "[validator]", r"own\.yaml: .*validator speaks as Wall.*as Wind.*Seat it"),
-    "limits": ("turns: 4", "turns: 4\nlimits: {tokens: 1000}", r"own\.yaml: limits: This version cannot keep"),
+    "no limit": ("turns: 4", "turns: 4\nlimits: {tokens: 0}", r"own\.yaml:5: limits\.tokens: must be more than 0"),
+    "an endless limit": ("turns: 4", "turns: 4\nlimits: {seconds: 1e400}", r"own\.yaml:5: limits\.seconds: .*finite"),
+    "no limit of that name": ("turns: 4", "turns: 4\nlimits: {cost: 1}", r"own\.yaml:5: limits\.cost: unknown key"),
     "another name": ("name: own", "name: other", r"own\.yaml:1: name: is other, but the file's name is own"),
 }
 
@@ -488,7 +494,51 @@ def test_without_json_the_command_lines_own_errors_leave_standard_output_empty(s
 
 
 def test_an_option_that_is_not_there_yet_is_not_pretended(refused: Refused) -> None:
-    for option in ("--resume", "--cost-limit", "--consensus"):
+    for option in ("--consensus", "--interactive", "--events"):
         said = refused(option, "x", "Kafka?")
         assert "No such option" in said
         assert option in said
+
+
+# --------------------------------------------------------------------------------------------------- limits and prices
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "snan", "inf", "1e400", "1e10", "two", ""])
+@pytest.mark.parametrize(
+    ("option", "what"),
+    [
+        ("--cost-limit", "amount of US dollars above 0 and up to 1,000,000,000, such as 2.50"),
+        ("--token-limit", "number of tokens above 0 and up to 1,000,000,000, such as 200000"),
+        ("--time-limit", "number of seconds above 0 and up to 1,000,000,000, such as 600"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused_with_one_that_is(option: str, what: str, value: str, refused: Refused) -> None:
+    assert f"Invalid value for '{option}': '{value}' is no {what}." in refused(option, value, "--rehearse", "Kafka?")
+
+
+def test_half_a_token_is_no_limit(refused: Refused) -> None:
+    assert "'0.5' is no number of tokens" in refused("--token-limit", "0.5", "--rehearse", "Kafka?")
+
+
+@pytest.mark.parametrize("value", ["", "3", "3/", "3/x", "-3/15", "nan/1", "1e3/1", "3/15/1", "$3/$15"])
+def test_a_price_that_is_none_is_refused_with_one_that_is(value: str, refused: Refused) -> None:
+    said = refused("--assume-price", value, "--models", "local", "Kafka?")
+    assert f"'{value}' is no price. Write IN/OUT in US dollars per million tokens, such as 3/15 or 0.25/1." in said
+
+
+def test_a_cost_limit_is_refused_where_a_price_is_unknown_unless_one_is_assumed(
+    refused: Refused, run: Command, work: Path
+) -> None:
+    (work / "own.yaml").write_text(MINE)
+    arguments = ("--models", "own.yaml", "-r", "speed", "--cost-limit", "1", "Kafka?")
+    said = refused(*arguments)
+    assert "A cost limit cannot be kept: no price is known for openai/mine. Give one with --assume-price IN/OUT" in said
+    assert "input_cost_per_token and output_cost_per_token in the models file" in said
+    result = run("--assume-price", "3/15", "--dry-run", *arguments)
+    assert result.exit_code == 0, result.output
+    assert "note: The price of openai/mine is assumed: $3/15 per million tokens in/out." in result.stdout
+    assert "limits: $1; at a limit: stop" in result.stdout
+
+
+def test_what_happens_on_failure_is_one_of_two(refused: Refused) -> None:
+    assert "'stop' is not one of 'pause', 'degrade'." in refused("--on-failure", "stop", "--rehearse", "Kafka?")

@@ -13,18 +13,23 @@ from orchestrator.events import (
     Event,
     FellBack,
     HeadMoved,
+    LimitReached,
     Paused,
+    Resumed,
     Retried,
     RoundStarted,
     RunStarted,
+    SeatMissing,
     SentBack,
     Stream,
+    Summarised,
     TurnCommitted,
 )
 
 SEAT: dict[str, Any] = {"slot": "R1.Wall.2", "role": "Wall", "agent": "critical-engineer", "model": "openai/wall-1"}
 WHO = "  R1.Wall.2  critical-engineer     "
 HASH = f"sha256:{'ab' * 32}"
+TAKEN: dict[str, Any] = {"input": 12_345, "cached": 1_000, "output": 678, "cost_usd": Decimal("0.0123")}
 
 
 def lines(*events: Event) -> list[str]:
@@ -36,17 +41,10 @@ def lines(*events: Event) -> list[str]:
 
 
 def test_a_draft_is_one_line_with_its_seconds_and_tokens() -> None:
-    spent: dict[str, Any] = {
-        "seconds": 12.345,
-        "input": 12_345,
-        "cached": 1_000,
-        "output": 678,
-        "cost_usd": Decimal("0.0123"),
-    }
     assert lines(
         DraftStarted(**SEAT, step="checklist"),
-        DraftFinished(**SEAT, step="checklist", answered="wall-1-0102", **spent),
-        DraftFinished(**SEAT, step="apply", answered="wall-1-0102", **spent),
+        DraftFinished(**SEAT, step="checklist", answered="wall-1-0102", seconds=12.345, **TAKEN),
+        DraftFinished(**SEAT, step="apply", answered="wall-1-0102", seconds=12.345, **TAKEN),
     ) == [
         f"{WHO} wrote its checklist in 12.3 s, 12,345 tokens in (1,000 cached), 678 out, wall-1-0102",
         f"{WHO} drafted in 12.3 s, 12,345 tokens in (1,000 cached), 678 out, wall-1-0102",
@@ -78,7 +76,7 @@ def test_every_trouble_is_told_with_its_cause() -> None:
         Retried(**SEAT, step="turn", attempt=1, wait_s=2.04, **why),
         FellBack(**SEAT, step="turn", to="gemini/x", **why),
         SentBack(**SEAT, step="turn", reason="It quotes nothing."),
-        DraftFailed(**SEAT, step="turn", seconds=3.0, **why),
+        DraftFailed(**SEAT, step="turn", seconds=3.0, **why, **TAKEN),
         HeadMoved(head=HASH, turns=1),
         HeadMoved(head=HASH, turns=0),
     ) == [
@@ -88,6 +86,37 @@ def test_every_trouble_is_told_with_its_cause() -> None:
         f"{WHO} failed after 3.0 s: openai/wall-1 answered HTTP 429: slow down",
         "  another writer moved the head with 1 turn",
         "  another writer moved the head without words",
+    ]
+
+
+def test_a_run_that_is_resumed_says_what_stood_and_what_nobody_knows() -> None:
+    call = "R1.Wall.2 apply, attempt 1 through openai/wall-1 at 2026-01-06T09:00:00.000Z"
+    spent = {**TAKEN, "seconds": 60.0}
+    assert lines(
+        Resumed(turns=1, uncertain=(call,), **spent),
+        DraftFinished(**SEAT, step="checklist", answered="wall-1", seconds=0.0, known=True, **TAKEN),
+        Resumed(turns=4, uncertain=(), **{**spent, "cost_usd": None}),
+    ) == [
+        "resumed: 1 turn stood, 13,023 tokens and $0.0123 so far\n"
+        f"  uncertain, made again if it is needed: {call}",
+        f"{WHO} wrote its checklist before the run was resumed, wall-1",
+        "resumed: 4 turns stood, 13,023 tokens and an unknown cost so far",
+    ]
+
+
+def test_what_a_run_goes_on_without_is_told() -> None:
+    met = {"limit": "tokens", "message": "The next call could take 9 tokens, and 8 of 20 are left."}
+    seat = {name: SEAT[name] for name in ("slot", "role", "agent")}
+    assert lines(
+        SeatMissing(**seat, code="timed_out", message="openai/wall-1 did not answer in 180 s"),
+        Summarised(**SEAT, step="turn", turns=6),
+        LimitReached(**met, closes=False),
+        LimitReached(**met, closes=True),
+    ) == [
+        f"{WHO} is missing, the round goes on without it: openai/wall-1 did not answer in 180 s",
+        f"{WHO} cannot read all turns; of T1 to T6 it reads a summary",
+        f"  limit: {met['message']}",
+        f"  limit: {met['message']} Door closes with what is there.",
     ]
 
 

@@ -14,14 +14,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 import yaml
 from click.testing import Result
+from table import WAITS, Table
 
-from building import priced, speech
 from orchestrator.hall.hall import Hall
-from orchestrator.models.base import Reply, Request
+from orchestrator.models.base import Request
 from orchestrator.shelves import folders
 
 TOPIC = "Should we move billing to Kafka?"
@@ -424,7 +423,10 @@ def test_a_model_that_fails_for_good_pauses_the_run_and_says_what_is_kept(ask: C
     assert [turn["role"] for turn in outcome["turns"]] == ["Wind", "Wall"]
     assert outcome["error"]["code"] == "paused"
     assert "HTTP 401" in outcome["error"]["message"]
-    assert result.stderr.endswith(f"2 committed turns are kept: debate-hall show {outcome['thread_id']}\n")
+    assert result.stderr.splitlines()[-2:] == [
+        f"2 committed turns are kept: debate-hall show {outcome['thread_id']}",
+        f"Go on with: run-debate --resume {outcome['thread_id']}",
+    ]
 
 
 def test_a_folder_that_goes_away_during_the_run_is_made_again(ask: Command, model_server: Any) -> None:
@@ -449,7 +451,7 @@ def test_a_folder_that_cannot_be_written_in_the_end_costs_no_decision(
     assert result.stderr.splitlines() == [
         "error: Cannot write to out: there is a file of that name, not a folder. Make room or allow writing there, or "
         "choose another folder with --out.",
-        f"The debate is closed and kept: debate-hall export {debate['thread_id']}",
+        f"The debate is closed and kept; write its files again: run-debate --resume {debate['thread_id']} --out DIR",
     ]
     assert "Call 4 decides" in hall("export", debate["thread_id"], "--format", "adr").stdout
 
@@ -513,10 +515,15 @@ def test_an_interrupt_keeps_the_turns_and_says_so_last(ask: Command, model_serve
     outcome = json.loads(result.stdout)
     assert result.exit_code == outcome["exit_code"] == 130
     assert [turn["role"] for turn in outcome["turns"]] == ["Wind", "Wall"]
-    assert result.stderr.splitlines()[-2:] == [
+    assert re.sub(r"\d{4}-[\dT:.-]+Z", "…", result.stderr).splitlines()[-4:] == [
         "error: Interrupted.",
         "2 committed turns are kept: debate-hall show 2026-01-06-x",
+        "uncertain: R1.Door.1 turn, attempt 1 through openai/door-1 at …",
+        "Go on with: run-debate --resume 2026-01-06-x",
     ]
+    (uncertain,) = outcome["uncertain"]
+    assert (uncertain["slot"], uncertain["step"], uncertain["model"]) == ("R1.Door.1", "turn", "openai/door-1")
+    assert uncertain["tokens"] > 4000  # at most what it may write, and what it reads
     assert [debate["status"] for debate in debates()] == ["active"]
 
 
@@ -548,32 +555,24 @@ LENSES = ("attack surface and trust boundaries", "failure, recovery and on-call 
 KEPT = [(f"R1.Wall.{n}", "checklist") for n in (1, 2, 3)] + [(f"R1.Wall.{n}", "apply") for n in (1, 2)]
 
 
-class Stopped:
-    """A table at which something happens when the third Wall of a fortress is asked for its turn."""
-
-    def __init__(self, what: Callable[[], object]) -> None:
-        self._what = what
-
-    async def complete(self, request: Request) -> Reply:
-        if request.task.step == "apply" and request.task.lens not in LENSES:
-            self._what()
-            await anyio.sleep_forever()
-        return priced(speech(request, 1))
-
-
 @pytest.fixture
-def stopped(run: Command, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., dict[str, Any]]]:
-    """Runs a fortress at such a table, and says how that ended."""
+def stopped(run: Command, table: Table) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Runs a fortress in which something happens when the third Wall is asked for its turn; says how it ended."""
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setenv("OPENAI_API_KEY", "asked-of-nobody")
 
     def ended(what: Callable[[], object], code: int) -> dict[str, Any]:
-        table = Stopped(what)
-        monkeypatch.setattr("orchestrator.models.switchboard.Switchboard.of", lambda self, route: table)
+        def hears(request: Request) -> object:
+            if request.task.step != "apply" or request.task.lens in LENSES:
+                return None
+            what()
+            return WAITS
+
+        table.hears = hears
         result = run("--recipe", "fortress", "--out", "out", "--thread-id", "2026-01-06-x", "--json", TOPIC)
         outcome: dict[str, Any] = json.loads(result.stdout)
         assert result.exit_code == outcome["exit_code"] == code
         assert "Drafts that became no turn are in out/unused-drafts.json\n" in result.stderr
+        assert result.stderr.splitlines()[-1] == "Go on with: run-debate --resume 2026-01-06-x"
         return outcome
 
     yield ended
@@ -658,5 +657,5 @@ def test_an_interrupted_process_ends_with_130_and_no_traceback(script: Script, m
     assert result.returncode == 130
     told = result.stderr.decode()
     assert "Traceback" not in told
-    assert told.splitlines()[-1] == "2 committed turns are kept: debate-hall show 2026-01-06-x"
+    assert told.splitlines()[-1] == "Go on with: run-debate --resume 2026-01-06-x"
     assert json.loads(result.stdout)["exit_code"] == 130

@@ -99,7 +99,7 @@ def test_what_was_acknowledged_before_a_kill_is_kept(file: int, tmp_path: Path) 
     try:
         for _ in range(KILLS):
             killed.append(writers.pop(chance.randrange(WRITERS)))
-            killed[-1].kill_after(chance.randint(0, 12))
+            killed[-1].kill_after(chance.randint(1, 12))
             writers.append(Writer(tmp_path / "state", next(names)))
             assert_kept(tmp_path / "state", killed[-1])
     finally:

@@ -404,7 +404,7 @@ def test_results_have_the_keys_that_clients_read(hall: Hall) -> None:
         "starved_roles": [],
         "head": hall.verify_debate(THREAD)["head"],
         "opened_at": "2026-01-06T09:00:00.000000Z",
-        "updated_at": "2026-01-06T09:00:14.000000Z",
+        "updated_at": "2026-01-06T09:00:15.000000Z",
         "warnings": [],
         "synthesis": "An outbox table, owned by payments, by March.",
         "omitted_turns": 0,

@@ -106,7 +106,7 @@ def test_any_flipped_bit_is_found(data: st.DataObject) -> None:
 @pytest.mark.slow
 def test_every_flipped_bit_is_found() -> None:
     for at, other in every_flip():
-        assert is_found([*ROWS[:at], other, *ROWS[at + 1 :]], redacted=True), other
+        assert is_found([*ROWS[:at], other], redacted=True), other
 
 
 @given(st.data())

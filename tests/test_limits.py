@@ -1,0 +1,429 @@
+"""Limits of cost, tokens and time: what does not fit is not asked; the run stops, or Door closes with what is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from building import (
+    NO_WAITS,
+    THREAD,
+    TOPIC,
+    hall_at,
+    hold,
+    order,
+    plan_of,
+    priced,
+    record_of,
+    resume,
+    speech,
+    turns_of,
+    voices,
+)
+from hall.halls import HastyStore
+from orchestrator.budget import Budget
+from orchestrator.drafts import Patience
+from orchestrator.errors import AuthenticationFailed, Overloaded, RateLimited, RunPaused, StoppedByLimit, TimedOut
+from orchestrator.events import Event, LimitReached, Paused, TurnCommitted
+from orchestrator.export.markdown import render_adr
+from orchestrator.hall.debate import CLOSED_EARLY
+from orchestrator.hall.entries import Refined
+from orchestrator.hall.folder import prepare
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.journal import Intent
+from orchestrator.hall.terms import About, Role, Status
+from orchestrator.journal import Journal
+from orchestrator.models.base import Endpoint, Reply, Request, Usage
+from orchestrator.models.scripted import Line, Scripted
+from orchestrator.plan import Changes, Plan
+from orchestrator.recipe import Limits
+from orchestrator.runner import open_debate
+from orchestrator.taking_up import TakeUp
+
+pytestmark = pytest.mark.anyio
+
+PRICED = Endpoint(input_cost_per_token=Decimal("1E-6"), output_cost_per_token=Decimal("1E-6"))
+MOST_WRITTEN = 4000  # tokens of one reply
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Hall]:
+    with hall_at(tmp_path / "state") as hall:
+        yield hall
+
+
+def within(tokens: int | None = None, recipe: str = "fortress", **limits: Any) -> Plan:
+    return plan_of(recipe, endpoint=PRICED, limits=Limits(tokens=tokens, **limits))
+
+
+def raised(**limits: Any) -> TakeUp:
+    return TakeUp(changes=Changes(limits=Limits(**limits)))
+
+
+def talkative(output: int = MOST_WRITTEN, more_of_wind: int = 0) -> Scripted:
+    """Voices whose every reply counts so many tokens, and nothing for what was read.
+
+    Args:
+        more_of_wind: bytes that Wind's turn is longer, which all who speak after it must read.
+    """
+    numbers = count(1)
+
+    def line(request: Request) -> Line:
+        text = speech(request, next(numbers)) + "x" * (more_of_wind if request.task.role is Role.WIND else 0)
+        return Reply(text, "test/answered", Usage(0, 0, output, None))
+
+    return Scripted(line)
+
+
+def require_within(hall: Hall, plan: Plan) -> None:
+    """What was spent, calls of unknown outcome at their bound, is within the limits."""
+    spent = Journal.to_read(hall, THREAD).spent_at_most
+    assert spent.tokens <= (plan.limits.tokens or math.inf)
+    assert spent.cost_usd is not None
+    assert spent.cost_usd <= (plan.limits.cost_usd or math.inf)
+
+
+# ---------------------------------------------------------------------------------------------------------- it stops
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit", "raised_to"),
+    [
+        ({"tokens": 100}, "tokens", {"tokens": 10**6}),
+        ({"cost_usd": Decimal("0.0001")}, "cost_usd", {"cost_usd": Decimal(5)}),
+    ],
+)
+async def test_a_limit_that_is_too_small_for_the_first_calls_stops_the_run_before_any(
+    hall: Hall, limits: dict[str, Any], limit: str, raised_to: dict[str, Any]
+) -> None:
+    model, events = voices(), list[Event]()
+    with anyio.fail_after(10):
+        with pytest.raises(StoppedByLimit, match=r"^The next 4 calls could take") as stopped:
+            await hold(hall, within(**limits), model, events.append)
+        assert model.requests == []
+        assert (stopped.value.code, stopped.value.cure) == ("limit", f"Raise --{limit[:5].strip('s')}" if 0 else stopped.value.cure)
+        assert events[-2:] == [
+            LimitReached(limit=limit, message=stopped.value.message, closes=False),
+            Paused(code="limit", message=stopped.value.message),
+        ]
+        assert not [line for line in hall.journal(THREAD) if isinstance(line.record, Intent)]
+        run = await resume(hall, model, how=raised(**raised_to))
+    assert order(run.debate) == "WLLLD · WLLD"
+    assert record_of(run).changes == (f"From here on the limit of {limit} is {next(iter(raised_to.values()))}.",)
+
+
+async def test_a_run_stops_where_the_next_calls_do_not_fit_and_goes_on_from_there_when_the_limit_is_raised(
+    hall: Hall,
+) -> None:
+    model = talkative()
+    with anyio.fail_after(20):
+        with pytest.raises(StoppedByLimit):
+            await hold(hall, within(60_000), model)
+        assert (order(hall.debate(THREAD)), len(model.requests)) == ("WLLLD", 8)
+        require_within(hall, within(60_000))
+        with pytest.raises(StoppedByLimit, match="The next 3 calls could take"):
+            await resume(hall, model)  # the same limit: nobody is asked
+        assert len(model.requests) == 8
+        run = await resume(hall, model, how=raised(tokens=10**6))
+    assert (order(run.debate), len(model.requests)) == ("WLLLD · WLLD", plan_of("fortress").calls)
+    assert run.spent.output == MOST_WRITTEN * 14
+    assert record_of(run).resumed == 2
+
+
+async def test_parallel_calls_are_asked_all_or_none(hall: Hall) -> None:
+    """Wind and the three checklists: there is room for three of the four."""
+    model = voices()
+    with anyio.fail_after(10):
+        await hold(hall, within(10**6), model)
+    bounds = [Budget().bound_of(request).tokens for request in model.requests[:4]]
+    for limit, asked in ((sum(bounds) - 1, 0), (sum(bounds), 4)):
+        other = talkative()
+        with hall_at(hall._store.folder.parent / str(limit)) as fresh, anyio.fail_after(10):  # type: ignore[attr-defined]
+            with pytest.raises(StoppedByLimit):
+                await hold(fresh, within(limit), other)
+            assert len(other.requests) == asked
+
+
+async def test_a_retry_that_does_not_fit_is_not_made_and_what_its_siblings_wrote_is_not_lost(hall: Hall) -> None:
+    """A call that timed out may have been charged: its bound counts, and a second does not fit beside Wall's."""
+    late = count()
+
+    def line(request: Request) -> Line:
+        if request.task.role is Role.WIND and next(late) == 0:
+            return TimedOut("late", model=request.model)
+        return Reply(speech(request, 1), "test/answered", Usage(0, 0, MOST_WRITTEN, None))
+
+    model = Scripted(line)
+    with anyio.fail_after(10):
+        with pytest.raises(StoppedByLimit, match="The next call could take"):
+            await hold(hall, within(34_000), model)
+        assert (len(model.requests), hall.debate(THREAD).turns) == (4, ())
+        require_within(hall, within(34_000))
+        await resume(hall, model, how=raised(tokens=10**6))
+    steps = [request.task.step for request in model.requests if request.task.round == 1]
+    assert steps.count("checklist") == 3
+    seat = turns_of(hall.debate(THREAD))[0].seat
+    assert seat is not None
+    assert seat.tried == ("test/wind: timed_out",)
+
+
+async def test_a_fallback_that_does_not_fit_is_not_asked(hall: Hall) -> None:
+    plan = plan_of("speed", routes={Role.DOOR: ("test/a", "test/b")}, endpoint=PRICED, limits=Limits(tokens=26_000))
+
+    def line(request: Request) -> Line:
+        if request.model == "test/a":
+            return TimedOut("late", model="test/a")
+        return Reply(speech(request, 1), "test/answered", Usage(0, 0, MOST_WRITTEN, None))
+
+    model = Scripted(line)
+    with anyio.fail_after(10), pytest.raises(StoppedByLimit):
+        await hold(hall, plan, model)
+    assert [request.model for request in model.requests if request.task.role is Role.DOOR] == ["test/a"]
+    require_within(hall, plan)
+
+
+async def test_what_nobody_knows_the_outcome_of_counts_at_its_bound_in_every_later_process(hall: Hall) -> None:
+    """Four calls are in flight when the process ends; they took 32,496 tokens at most, of which 40,000 may be taken."""
+    scope = anyio.CancelScope()
+
+    class Hanging:
+        async def complete(self, request: Request) -> Reply:
+            scope.cancel()
+            await anyio.sleep_forever()
+            raise AssertionError("it sleeps for ever")
+
+    with anyio.fail_after(10):
+        with scope:
+            await hold(hall, within(40_000), Hanging())
+        most = Journal.to_read(hall, THREAD).spent_at_most.tokens
+        with pytest.raises(StoppedByLimit, match=f"and {40_000 - most:,} of 40,000 are left"):
+            await resume(hall, voices())
+        require_within(hall, within(40_000))
+        run = await resume(hall, voices(), how=raised(tokens=most + 60_000))
+    assert order(run.debate) == "WLLLD · WLLD"
+
+
+# ------------------------------------------------------------------------------------------------------ Door closes
+
+
+def closing(tokens: int | None, recipe: str = "fortress", **limits: Any) -> Plan:
+    return plan_of(recipe, endpoint=PRICED, limits=Limits(tokens=tokens, **limits), on_limit="close")
+
+
+LONG = 12_000
+
+
+@dataclass(frozen=True)
+class Early:
+    """A limit, how many bytes more Wind writes, and what becomes of FORTRESS under them."""
+
+    tokens: int
+    more_of_wind: int
+    turns: str
+    refined: bool = False
+
+
+EARLY = [
+    pytest.param(Early(88_000, LONG, "WLD"), id="Wind has spoken: one Wall, then Door"),
+    pytest.param(Early(184_000, LONG, "WLLLD"), id="Walls have spoken: Door"),
+    pytest.param(Early(90_000, 0, "WLLLD", refined=True), id="Door has spoken: it says its last word anew"),
+]
+
+
+@pytest.mark.parametrize("early", EARLY)
+async def test_door_closes_early_with_what_is_there_and_knows_that_its_word_is_the_last(
+    hall: Hall, early: Early
+) -> None:
+    plan, model, events = closing(early.tokens), talkative(more_of_wind=early.more_of_wind), list[Event]()
+    with anyio.fail_after(10):
+        run = await hold(hall, plan, model, events.append)
+    require_within(hall, plan)
+    debate = run.debate
+    assert (order(debate), debate.state.status) == (early.turns, Status.SYNTHESIS)
+    assert debate.state.marks == (CLOSED_EARLY,)
+    last = model.requests[-1]
+    assert (last.task.role, last.task.last) == (Role.DOOR, True)
+    assert "Yours is the last turn" in last.messages[-1].text
+    assert [bool(debate.of(Refined))] == [early.refined]
+    word = (debate.of(Refined) or debate.turns)[-1]
+    assert debate.synthesis is not None
+    assert debate.synthesis.text == word.text
+    (reached,) = [event for event in events if isinstance(event, LimitReached)]
+    assert (reached.limit, reached.closes) == ("tokens", True)
+    record = record_of(run)
+    assert record.closed_early == f"Door closed before the plan's end, at a limit. {reached.message}"
+    assert record.decision == word.text
+    assert record.tokens.output == run.spent.output - MOST_WRITTEN * len(run.unused)
+
+
+async def test_every_output_says_first_that_it_was_closed_early_and_why(hall: Hall) -> None:
+    with anyio.fail_after(10):
+        run = await hold(hall, closing(90_000), talkative())
+    record = record_of(run)
+    assert record.closed_early is not None
+    title, mark = [line for line in render_adr(record, run.debate).split("---\n", 2)[2].splitlines() if line][:2]
+    assert (title, mark) == (f"# {TOPIC}", f"**CLOSED EARLY: {record.closed_early}**")
+    assert 'CLOSED_EARLY::"Door closed before' in hall.export_debate(THREAD, "octave").partition("THREAD_ID::")[0]
+
+
+async def test_a_run_that_would_keep_nothing_for_door_is_not_begun(hall: Hall) -> None:
+    model = voices()
+    with anyio.fail_after(10), pytest.raises(StoppedByLimit, match="kept for Door"):
+        await hold(hall, closing(60_000), model)
+    assert model.requests == []
+
+
+async def test_where_door_cannot_be_afforded_the_run_stops_with_what_is_there(hall: Hall) -> None:
+    """Every Wall quotes the whole of a Wind that is far longer than what was kept for."""
+    with anyio.fail_after(10):
+        with pytest.raises(StoppedByLimit, match="The next call could take"):
+            await hold(hall, closing(136_000), talkative(more_of_wind=LONG))
+        assert (order(hall.debate(THREAD)), hall.debate(THREAD).state.marks) == ("WLLL", ())
+        require_within(hall, closing(136_000))
+        run = await resume(hall, talkative(), how=raised(tokens=10**6))
+    assert (order(run.debate), run.debate.state.marks) == ("WLLLD · WLLD", ())
+
+
+async def test_a_round_without_wind_is_not_closed_in(hall: Hall) -> None:
+    silent = Scripted(lambda request: TimedOut("late", model=request.model))
+    with anyio.fail_after(10), pytest.raises(StoppedByLimit):
+        await hold(hall, closing(84_000), silent)
+    assert hall.debate(THREAD).turns == ()
+
+
+async def test_a_run_within_its_limit_is_closed_at_the_plans_end_and_bears_no_mark(hall: Hall) -> None:
+    with anyio.fail_after(10):
+        run = await hold(hall, closing(10**6), talkative())
+    assert (order(run.debate), run.debate.state.marks, record_of(run).closed_early) == ("WLLLD · WLLD", (), None)
+
+
+@pytest.mark.parametrize("early", EARLY)
+@pytest.mark.parametrize("moment", ["its closing word", "the note"])
+async def test_a_process_that_dies_between_doors_closing_word_and_the_close_is_followed_by_one_that_closes(
+    hall: Hall, early: Early, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope, model = anyio.CancelScope(), talkative(more_of_wind=early.more_of_wind)
+    kinds = {"its closing word": ("add_turn", "refine"), "the note": ("note",)}[moment]
+
+    def dying(write: Callable[..., Any], is_last: Callable[..., bool]) -> Callable[..., Any]:
+        def write_and_die(self: Hall, *args: Any, **kwargs: Any) -> Any:
+            result = write(self, *args, **kwargs)
+            if is_last(*args, **kwargs):
+                anyio.from_thread.run_sync(scope.cancel)
+            return result
+
+        return write_and_die
+
+    def closes(*args: Any, **kwargs: Any) -> bool:
+        seat = kwargs.get("seat")
+        return seat.slot.endswith("Door.close") if seat else "note" in kinds
+
+    with monkeypatch.context() as patch, anyio.fail_after(10):
+        for kind in kinds:
+            patch.setattr(Hall, kind, dying(getattr(Hall, kind), closes))
+        with scope:
+            await hold(hall, closing(early.tokens), model)
+    assert hall.debate(THREAD).state.status is Status.ACTIVE
+    with anyio.fail_after(10):
+        asked = len(model.requests)
+        run = await resume(hall, model)
+    assert (order(run.debate), len(model.requests)) == (early.turns, asked)
+    assert (run.debate.state.marks, run.debate.state.status) == ((CLOSED_EARLY,), Status.SYNTHESIS)
+    assert run.debate.synthesis is not None
+    assert run.debate.synthesis.text == (run.debate.of(Refined) or run.debate.turns)[-1].text
+    assert len(run.debate.notes(About.CLOSED_EARLY)) == 1
+
+
+async def test_a_door_that_fails_at_the_close_pauses_the_run_which_closes_when_it_can(hall: Hall) -> None:
+    table = talkative()
+
+    def line(request: Request) -> Line:
+        no_key = AuthenticationFailed("no key", model=request.model)
+        return no_key if request.task.last else table._line(request)
+
+    with anyio.fail_after(10):
+        with pytest.raises(RunPaused, match=r"R1\.Door\.close.*no key"):
+            await hold(hall, closing(90_000), Scripted(line))
+        assert hall.debate(THREAD).state.marks == ()
+        run = await resume(hall, table)
+    assert (run.debate.state.marks, order(run.debate)) == ((CLOSED_EARLY,), "WLLLD")
+
+
+# --------------------------------------------------------------------------------------------------------- its time
+
+
+async def test_a_call_in_flight_at_the_deadline_is_cut_and_the_run_stops(hall: Hall) -> None:
+    cut = list[str]()
+
+    class Hanging:
+        async def complete(self, request: Request) -> Reply:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                cut.append(request.task.step)
+            raise AssertionError("it sleeps for ever")
+
+    events = list[Event]()
+    with anyio.fail_after(10):
+        with pytest.raises(StoppedByLimit, match=r"^0 s of 0\.3 s are left\."):
+            await hold(hall, within(recipe="speed", seconds=0.3), Hanging(), events.append)
+        assert sorted(cut) == ["checklist", "turn"]
+        run = await resume(hall, voices(), events.append, how=raised(seconds=3600))
+    assert [event.limit for event in events if isinstance(event, LimitReached)] == ["seconds"]
+    assert [call.step for call in run.uncertain] == ["turn", "checklist"]
+    assert run.debate.state.status is Status.SYNTHESIS
+
+
+async def test_a_wait_that_is_longer_than_the_time_that_is_left_is_not_begun(hall: Hall) -> None:
+    model = Scripted(lambda request: RateLimited("in a minute", model=request.model, retry_after=60.0))
+    with anyio.fail_after(10), pytest.raises(StoppedByLimit, match="s of 20 s are left"):
+        await hold(hall, within(recipe="speed", seconds=20), model, patience=Patience(first_s=0, longest_s=0))
+    assert len(model.requests) == 2
+
+
+async def test_a_wait_that_fits_is_waited(hall: Hall) -> None:
+    busy = count()
+
+    def line(request: Request) -> Line:
+        return Overloaded("busy", model=request.model) if next(busy) < 2 else priced(speech(request, 1))
+
+    with anyio.fail_after(10):
+        run = await hold(hall, within(recipe="speed", seconds=60), Scripted(line), patience=replace(NO_WAITS))
+    assert run.debate.state.status is Status.SYNTHESIS
+
+
+async def test_time_is_kept_in_which_door_can_close(tmp_path: Path) -> None:
+    """After round 1 ten minutes of an hour are left; a quarter of an hour is what Door may need, three minutes a call."""
+    now = [datetime(2026, 1, 6, 9, tzinfo=UTC)]
+    plan, model = closing(None, seconds=3600), voices()
+    with Hall(HastyStore(prepare(tmp_path / "state")), clock=lambda: now[0]) as hall, anyio.fail_after(10):
+
+        def tell(event: Event) -> None:
+            if isinstance(event, TurnCommitted) and event.slot == "R1.Door.1":
+                scope.cancel()
+
+        with anyio.CancelScope() as scope:
+            await hold(hall, plan, model, tell)
+        row = hall.runs.row(THREAD)
+        assert row is not None
+        lease = hall.runs.begin(THREAD)
+        now[0] += timedelta(seconds=3450)
+        hall.runs.release(lease)
+        run = await resume(hall, model)
+    assert (order(run.debate), run.debate.state.marks) == ("WLLLD", (CLOSED_EARLY,))
+    assert "seconds" not in (record_of(run).closed_early or "")
+    assert "s kept for Door" in (record_of(run).closed_early or "")
+    assert len(run.debate.of(Refined)) == 1
