@@ -97,7 +97,7 @@ async def hold(
 def write(folder: Path, plan: Plan, ended: Run) -> None:
     """Writes a run's files."""
     run_folder.forget_drafts(folder)
-    record = make_record(ended.debate, plan)
+    record = make_record(ended.debate, Plan.pinned_in(ended.debate))
     run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
 
 

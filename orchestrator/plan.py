@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from orchestrator.agent import Agent
 from orchestrator.errors import ConfigurationError, InvalidInput, UsageError
 from orchestrator.evidence import Evidence
-from orchestrator.hall.debate import REHEARSAL
+from orchestrator.hall.debate import REHEARSAL, Debate
 from orchestrator.hall.inputs import require_name
 from orchestrator.hall.ledger import plan_digest
 from orchestrator.hall.terms import Mode, Role
@@ -109,6 +109,15 @@ class Plan(Shape):
                 f"The pinned plan cannot be read by this version ({error.error_count()} problems).",
                 "Use the version that made it.",
             ) from error
+
+    @classmethod
+    def pinned_in(cls, debate: Debate) -> Plan | None:
+        """Returns the plan that was pinned when a run opened a debate; None for one that is held by hand.
+
+        Raises:
+            ConfigurationError: this version cannot read it.
+        """
+        return cls.decode(debate.plan) if debate.plan is not None else None
 
     @property
     def hash(self) -> str:

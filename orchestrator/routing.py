@@ -202,4 +202,5 @@ def _unknown(route: Route) -> Iterator[str]:
     }
     if bare and siblings:
         near = did_you_mean(bare, siblings).replace("mean ", f"mean {prefix}/")
-        yield f"The model {route.model} is not known here, nor its price. {near}".strip()
+        price = "" if prices.price_of(route.model, route.endpoint) else ", nor its price"
+        yield f"The model {route.model} is not known here{price}. {near}".strip()

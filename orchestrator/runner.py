@@ -107,12 +107,15 @@ async def hold_debate(
         RunPaused: as `run_debate` says; StoppedByLimit: what comes next does not fit a limit; LeaseLost: another
             process has taken it over.
     """
-    lease = await in_thread(hall.runs.begin, thread_id, how.succeeds)
     try:
-        return await _hold(hall.under(lease), plan, lease, drafting, watch or Watch(hall), how)
-    finally:
-        with anyio.CancelScope(shield=True), suppress(StoreError):
-            await in_thread(hall.runs.release, lease)
+        lease = await in_thread(hall.runs.begin, thread_id, how.succeeds)
+        try:
+            return await _hold(hall.under(lease), plan, lease, drafting, watch or Watch(hall), how)
+        finally:
+            with anyio.CancelScope(shield=True), suppress(StoreError):
+                await in_thread(hall.runs.release, lease)
+    except StoreError as error:  # the debate stands, and can be gone on with
+        raise RunPaused(error.message, error.cure) from error
 
 
 async def _hold(hall: Hall, plan: Plan, lease: Lease, drafting: Drafting, watch: Watch, how: TakeUp) -> Run:

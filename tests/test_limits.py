@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -50,7 +52,6 @@ from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
-from orchestrator.runner import open_debate
 from orchestrator.taking_up import TakeUp
 
 pytestmark = pytest.mark.anyio
@@ -83,7 +84,7 @@ def talkative(output: int = MOST_WRITTEN, more_of_wind: int = 0) -> Scripted:
 
     def line(request: Request) -> Line:
         text = speech(request, next(numbers)) + "x" * (more_of_wind if request.task.role is Role.WIND else 0)
-        return Reply(text, "test/answered", Usage(0, 0, output, None))
+        return Reply(text, "test/answered", Usage(1, 0, output, None))
 
     return Scripted(line)
 
@@ -114,7 +115,7 @@ async def test_a_limit_that_is_too_small_for_the_first_calls_stops_the_run_befor
         with pytest.raises(StoppedByLimit, match=r"^The next 4 calls could take") as stopped:
             await hold(hall, within(**limits), model, events.append)
         assert model.requests == []
-        assert (stopped.value.code, stopped.value.cure) == ("limit", f"Raise --{limit[:5].strip('s')}" if 0 else stopped.value.cure)
+        assert stopped.value.code == "limit"
         assert events[-2:] == [
             LimitReached(limit=limit, message=stopped.value.message, closes=False),
             Paused(code="limit", message=stopped.value.message),
@@ -122,7 +123,7 @@ async def test_a_limit_that_is_too_small_for_the_first_calls_stops_the_run_befor
         assert not [line for line in hall.journal(THREAD) if isinstance(line.record, Intent)]
         run = await resume(hall, model, how=raised(**raised_to))
     assert order(run.debate) == "WLLLD · WLLD"
-    assert record_of(run).changes == (f"From here on the limit of {limit} is {next(iter(raised_to.values()))}.",)
+    assert record_of(run).changes == (f"From here on {Changes(limits=Limits(**raised_to))}.",)
 
 
 async def test_a_run_stops_where_the_next_calls_do_not_fit_and_goes_on_from_there_when_the_limit_is_raised(
@@ -131,9 +132,9 @@ async def test_a_run_stops_where_the_next_calls_do_not_fit_and_goes_on_from_ther
     model = talkative()
     with anyio.fail_after(20):
         with pytest.raises(StoppedByLimit):
-            await hold(hall, within(60_000), model)
+            await hold(hall, within(50_000), model)
         assert (order(hall.debate(THREAD)), len(model.requests)) == ("WLLLD", 8)
-        require_within(hall, within(60_000))
+        require_within(hall, within(50_000))
         with pytest.raises(StoppedByLimit, match="The next 3 calls could take"):
             await resume(hall, model)  # the same limit: nobody is asked
         assert len(model.requests) == 8
@@ -143,18 +144,23 @@ async def test_a_run_stops_where_the_next_calls_do_not_fit_and_goes_on_from_ther
     assert record_of(run).resumed == 2
 
 
-async def test_parallel_calls_are_asked_all_or_none(hall: Hall) -> None:
-    """Wind and the three checklists: there is room for three of the four."""
-    model = voices()
-    with anyio.fail_after(10):
-        await hold(hall, within(10**6), model)
-    bounds = [Budget().bound_of(request).tokens for request in model.requests[:4]]
-    for limit, asked in ((sum(bounds) - 1, 0), (sum(bounds), 4)):
-        other = talkative()
-        with hall_at(hall._store.folder.parent / str(limit)) as fresh, anyio.fail_after(10):  # type: ignore[attr-defined]
+async def test_parallel_calls_are_asked_all_or_none(tmp_path: Path) -> None:
+    """Wind and the three checklists: there is room for three of the four, or for all."""
+    most = sum((await bounds_of(tmp_path / "all", within(recipe="fortress")))[:4])
+    for limit, asked in ((most - 1, 0), (most, 4)):
+        model = talkative()
+        with hall_at(tmp_path / str(limit)) as hall, anyio.fail_after(10):
             with pytest.raises(StoppedByLimit):
-                await hold(fresh, within(limit), other)
-            assert len(other.requests) == asked
+                await hold(hall, within(limit), model)
+            assert len(model.requests) == asked
+
+
+async def bounds_of(folder: Path, plan: Plan) -> list[int]:
+    """The most tokens that each call of a plan can take, as long as no provider has counted."""
+    model = talkative()
+    with hall_at(folder) as hall, anyio.fail_after(10):
+        await hold(hall, plan, model)
+    return [Budget().bound_of(request).tokens for request in model.requests]
 
 
 async def test_a_retry_that_does_not_fit_is_not_made_and_what_its_siblings_wrote_is_not_lost(hall: Hall) -> None:
@@ -164,7 +170,7 @@ async def test_a_retry_that_does_not_fit_is_not_made_and_what_its_siblings_wrote
     def line(request: Request) -> Line:
         if request.task.role is Role.WIND and next(late) == 0:
             return TimedOut("late", model=request.model)
-        return Reply(speech(request, 1), "test/answered", Usage(0, 0, MOST_WRITTEN, None))
+        return Reply(speech(request, 1), "test/answered", Usage(4000, 0, MOST_WRITTEN, None))
 
     model = Scripted(line)
     with anyio.fail_after(10):
@@ -180,19 +186,20 @@ async def test_a_retry_that_does_not_fit_is_not_made_and_what_its_siblings_wrote
     assert seat.tried == ("test/wind: timed_out",)
 
 
-async def test_a_fallback_that_does_not_fit_is_not_asked(hall: Hall) -> None:
-    plan = plan_of("speed", routes={Role.DOOR: ("test/a", "test/b")}, endpoint=PRICED, limits=Limits(tokens=26_000))
-
-    def line(request: Request) -> Line:
-        if request.model == "test/a":
-            return TimedOut("late", model="test/a")
-        return Reply(speech(request, 1), "test/answered", Usage(0, 0, MOST_WRITTEN, None))
-
-    model = Scripted(line)
-    with anyio.fail_after(10), pytest.raises(StoppedByLimit):
-        await hold(hall, plan, model)
-    assert [request.model for request in model.requests if request.task.role is Role.DOOR] == ["test/a"]
-    require_within(hall, plan)
+async def test_a_fallback_that_does_not_fit_is_not_asked(tmp_path: Path) -> None:
+    """Door's first route timed out and may have charged; there is room for one and a half calls of Door."""
+    *_, most = await bounds_of(tmp_path / "all", within(recipe="speed"))
+    limits = Limits(tokens=3 * MOST_WRITTEN + most * 3 // 2)
+    plan = plan_of("speed", routes={Role.DOOR: ("test/a", "test/b")}, endpoint=PRICED, limits=limits)
+    table = talkative()
+    late = TimedOut("late", model="test/a")
+    model = Scripted(lambda request: late if request.model == "test/a" else table._line(request))
+    with hall_at(tmp_path / "state") as hall, anyio.fail_after(10):
+        with pytest.raises(StoppedByLimit):
+            await hold(hall, plan, model)
+        require_within(hall, plan)
+    doors = [request.model for request in model.requests if request.task.role is Role.DOOR]
+    assert doors == ["test/a"] * len(doors) != []
 
 
 async def test_what_nobody_knows_the_outcome_of_counts_at_its_bound_in_every_later_process(hall: Hall) -> None:
@@ -237,9 +244,9 @@ class Early:
 
 
 EARLY = [
-    pytest.param(Early(88_000, LONG, "WLD"), id="Wind has spoken: one Wall, then Door"),
-    pytest.param(Early(184_000, LONG, "WLLLD"), id="Walls have spoken: Door"),
-    pytest.param(Early(90_000, 0, "WLLLD", refined=True), id="Door has spoken: it says its last word anew"),
+    pytest.param(Early(94_000, LONG, "WLD"), id="Wind has spoken: one Wall, then Door"),
+    pytest.param(Early(130_000, LONG, "WLLLD"), id="Walls have spoken: Door"),
+    pytest.param(Early(94_000, 0, "WLLLD", refined=True), id="Door has spoken: it says its last word anew"),
 ]
 
 
@@ -266,7 +273,6 @@ async def test_door_closes_early_with_what_is_there_and_knows_that_its_word_is_t
     record = record_of(run)
     assert record.closed_early == f"Door closed before the plan's end, at a limit. {reached.message}"
     assert record.decision == word.text
-    assert record.tokens.output == run.spent.output - MOST_WRITTEN * len(run.unused)
 
 
 async def test_every_output_says_first_that_it_was_closed_early_and_why(hall: Hall) -> None:
@@ -287,12 +293,12 @@ async def test_a_run_that_would_keep_nothing_for_door_is_not_begun(hall: Hall) -
 
 
 async def test_where_door_cannot_be_afforded_the_run_stops_with_what_is_there(hall: Hall) -> None:
-    """Every Wall quotes the whole of a Wind that is far longer than what was kept for."""
+    """Wall quotes the whole of a Wind that is far longer than what was kept for."""
     with anyio.fail_after(10):
         with pytest.raises(StoppedByLimit, match="The next call could take"):
-            await hold(hall, closing(136_000), talkative(more_of_wind=LONG))
-        assert (order(hall.debate(THREAD)), hall.debate(THREAD).state.marks) == ("WLLL", ())
-        require_within(hall, closing(136_000))
+            await hold(hall, closing(105_000), talkative(more_of_wind=5 * LONG))
+        assert (order(hall.debate(THREAD)), hall.debate(THREAD).state.marks) == ("WL", ())
+        require_within(hall, closing(105_000))
         run = await resume(hall, talkative(), how=raised(tokens=10**6))
     assert (order(run.debate), run.debate.state.marks) == ("WLLLD · WLLD", ())
 
@@ -401,12 +407,12 @@ async def test_a_wait_that_fits_is_waited(hall: Hall) -> None:
         return Overloaded("busy", model=request.model) if next(busy) < 2 else priced(speech(request, 1))
 
     with anyio.fail_after(10):
-        run = await hold(hall, within(recipe="speed", seconds=60), Scripted(line), patience=replace(NO_WAITS))
+        run = await hold(hall, within(recipe="speed", seconds=60), Scripted(line), patience=NO_WAITS)
     assert run.debate.state.status is Status.SYNTHESIS
 
 
 async def test_time_is_kept_in_which_door_can_close(tmp_path: Path) -> None:
-    """After round 1 ten minutes of an hour are left; a quarter of an hour is what Door may need, three minutes a call."""
+    """After round 1 two and a half minutes of an hour are left: Wind may take three, and so may Door."""
     now = [datetime(2026, 1, 6, 9, tzinfo=UTC)]
     plan, model = closing(None, seconds=3600), voices()
     with Hall(HastyStore(prepare(tmp_path / "state")), clock=lambda: now[0]) as hall, anyio.fail_after(10):
@@ -417,13 +423,84 @@ async def test_time_is_kept_in_which_door_can_close(tmp_path: Path) -> None:
 
         with anyio.CancelScope() as scope:
             await hold(hall, plan, model, tell)
-        row = hall.runs.row(THREAD)
-        assert row is not None
         lease = hall.runs.begin(THREAD)
         now[0] += timedelta(seconds=3450)
         hall.runs.release(lease)
         run = await resume(hall, model)
     assert (order(run.debate), run.debate.state.marks) == ("WLLLD", (CLOSED_EARLY,))
-    assert "seconds" not in (record_of(run).closed_early or "")
     assert "s kept for Door" in (record_of(run).closed_early or "")
     assert len(run.debate.of(Refined)) == 1
+
+
+# ----------------------------------------------------------------------------------- whatever the prices and the faults
+
+
+class Biller:
+    """A provider with a count, prices and faults of its own, and a bill over all processes.
+
+    It splits text into pieces of `width` bytes, writes up to what it may, forgets its count now and then, and charges
+    for calls that it loses.
+    """
+
+    def __init__(self, seed: int, width: int, prices: tuple[Decimal, Decimal]) -> None:
+        self.random, self.width, self.prices, self.numbers = Random(seed), width, prices, count(1)
+        self.tokens, self.cost = 0, Decimal(0)
+
+    def __call__(self, request: Request) -> Line:
+        text = speech(request, next(self.numbers))
+        read = sum(-(-len(message.text.encode()) // self.width) for message in request.messages)
+        written = self.random.randint(len(text.encode()) // 4, request.max_output_tokens)
+        fault = self.random.random()
+        if fault < 0.1:
+            return Overloaded("busy", model=request.model, status=503)
+        cost = read * self.prices[0] + written * self.prices[1]
+        self.tokens, self.cost = self.tokens + read + written, self.cost + cost
+        if fault < 0.2:
+            return TimedOut("late", model=request.model)
+        usage = Usage(read, 0, written, cost if fault < 0.8 else None)
+        return Reply(text, request.model, usage if fault < 0.9 else replace(usage, input=0))
+
+
+CASES = {
+    "seed": st.integers(0, 10**6),
+    "width": st.integers(1, 6),
+    "limit": st.integers(1, 300_000),
+    "prices": st.tuples(st.integers(1, 50), st.integers(1, 50)),
+    "by_cost": st.booleans(),
+    "recipe": st.sampled_from(["speed", "fortress", "laboratory"]),
+    "on_limit": st.sampled_from(["stop", "close"]),
+}
+
+
+def require_no_limit_passed(
+    seed: int, width: int, limit: int, prices: tuple[int, int], by_cost: bool, recipe: str, on_limit: str
+) -> None:
+    """A run at a limit, resumed at twice that; whatever was charged, however it was lost, stays below."""
+    read, write = (Decimal(price) / 10**6 for price in prices)
+    endpoint = Endpoint(input_cost_per_token=read, output_cost_per_token=write)
+    biller = Biller(seed, width, (read, write))
+    with tempfile.TemporaryDirectory() as folder, hall_at(Path(folder) / "state") as hall:
+        for process, most in enumerate((limit, 2 * limit)):
+            limits = Limits(cost_usd=most * max(read, write)) if by_cost else Limits(tokens=most)
+            plan = plan_of(recipe, endpoint=endpoint, limits=limits, on_limit=on_limit)
+            with suppress(RunPaused):
+                if process == 0:
+                    anyio.run(hold, hall, plan, Scripted(biller))
+                elif hall.debate(THREAD).state.status is Status.ACTIVE:
+                    anyio.run(partial(resume, hall, Scripted(biller), how=TakeUp(changes=Changes(limits=limits))))
+            assert biller.tokens <= most or by_cost
+            assert biller.cost <= (limits.cost_usd or math.inf)
+            require_within(hall, plan)
+
+
+@given(**CASES)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+def test_no_run_passes_its_limit(**case: Any) -> None:
+    require_no_limit_passed(**case)
+
+
+@pytest.mark.slow
+@given(**CASES)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+def test_no_run_passes_its_limit_however_often_it_is_tried(**case: Any) -> None:
+    require_no_limit_passed(**case)

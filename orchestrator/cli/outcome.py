@@ -102,7 +102,7 @@ def signing_key(call: Call) -> Ed25519PrivateKey | None:
 def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     """Writes the folder, prints the decision and returns the exit code."""
     assert place.folder is not None, "it was prepared before"
-    record = make_record(ended.debate, plan)
+    record = make_record(ended.debate, Plan.pinned_in(ended.debate))
     code = ended_as(ended.debate.state)
     files: tuple[Path, ...] = ()
     problem: UsageError | None = None
@@ -161,8 +161,7 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
         outcome = result.failed(error, code, place.rehearsal, place.paid.spent, debate, place.paid.uncertain)
         with suppress(UsageError):  # there is nowhere left to say it
             answer(json_text({**outcome, "files": [str(file) for file in kept]}))
-    held = isinstance(error, LeaseLost | RunHeld)  # another process runs it
-    if debate is not None and debate.state.status is Status.ACTIVE and not held:
+    if debate is not None and debate.state.status is Status.ACTIVE and not isinstance(error, LeaseLost):
         tell(f"Go on with: run-debate --resume {place.thread_id}{_what_to_raise(error)}")
     return code
 

@@ -107,7 +107,7 @@ def rendered(debate: Debate, format: str) -> str:
     """Returns a verified debate with the record that follows from it."""
     if format == "octave":
         return export_octave(debate)
-    record = make_record(debate, Plan.decode(debate.plan) if debate.plan is not None else None)
+    record = make_record(debate, Plan.pinned_in(debate))
     return run_folder.render(format, debate, record)
 
 

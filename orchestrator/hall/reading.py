@@ -125,11 +125,16 @@ class Reader:
         lines = tuple(_read(window.standing.state.thread_id, line) for line in window.lines)
         if not lines or lines[0].entry.seq != 0:
             raise LedgerBroken(window.standing.state.thread_id, 0, "the opening is missing")
-        return Debate(window.standing.state, window.standing.head, lines)
+        debate = Debate(window.standing.state, window.standing.head, lines)
+        first = max(0, debate.state.turn_count - turns)
+        if [line.turn.turn_index for line in debate.turns] != list(range(first, debate.state.turn_count)):
+            raise LedgerBroken(debate.state.thread_id, None, "its turns are not those that its state counts")
+        return debate
 
 
 def _read(thread_id: str, stored: StoredLine) -> Line:
+    """An entry by itself: that its neighbours are there, only the whole chain shows."""
     try:
-        return ledger.read(stored)
+        return ledger.read_alone(thread_id, stored)
     except HallError as error:
         raise LedgerBroken(thread_id, stored.seq, error.message) from error

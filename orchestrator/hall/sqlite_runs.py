@@ -165,5 +165,5 @@ def standing_of(thread_id: str, head: str, state: str) -> Standing:
 def readable(state: str) -> State | None:
     try:
         return State.decode(state)
-    except (ValueError, RecursionError, HallError):
+    except (ValueError, TypeError, RecursionError, HallError):  # TypeError: damaged into NULL
         return None

@@ -45,7 +45,7 @@ class HallResources:
         from orchestrator.record import make_record
 
         debate = self.hall.debate(thread_id)
-        record = make_record(debate, Plan.decode(debate.plan) if debate.plan is not None else None)
+        record = make_record(debate, Plan.pinned_in(debate))
         return _json(record.model_dump(mode="json", by_alias=True))
 
     def recipe(self, name: str) -> str:

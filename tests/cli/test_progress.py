@@ -97,8 +97,7 @@ def test_a_run_that_is_resumed_says_what_stood_and_what_nobody_knows() -> None:
         DraftFinished(**SEAT, step="checklist", answered="wall-1", seconds=0.0, known=True, **TAKEN),
         Resumed(turns=4, uncertain=(), **{**spent, "cost_usd": None}),
     ) == [
-        "resumed: 1 turn stood, 13,023 tokens and $0.0123 so far\n"
-        f"  uncertain, made again if it is needed: {call}",
+        f"resumed: 1 turn stood, 13,023 tokens and $0.0123 so far\n  uncertain, made again if it is needed: {call}",
         f"{WHO} wrote its checklist before the run was resumed, wall-1",
         "resumed: 4 turns stood, 13,023 tokens and an unknown cost so far",
     ]

@@ -6,9 +6,7 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sysconfig
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -17,10 +15,8 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import Result
-from table import WAITS, Table
 
 from orchestrator.hall.hall import Hall
-from orchestrator.models.base import Request
 from orchestrator.shelves import folders
 
 TOPIC = "Should we move billing to Kafka?"
@@ -549,113 +545,3 @@ def test_an_error_of_our_own_is_told_whole(run: Command, monkeypatch: pytest.Mon
     assert result.exit_code == outcome["exit_code"] == 1
     assert outcome["error"]["message"].startswith("Internal error: ZeroDivisionError('by us').")
     assert 'raise ZeroDivisionError("by us")' in result.stderr
-
-
-LENSES = ("attack surface and trust boundaries", "failure, recovery and on-call load")
-KEPT = [(f"R1.Wall.{n}", "checklist") for n in (1, 2, 3)] + [(f"R1.Wall.{n}", "apply") for n in (1, 2)]
-
-
-@pytest.fixture
-def stopped(run: Command, table: Table) -> Iterator[Callable[..., dict[str, Any]]]:
-    """Runs a fortress in which something happens when the third Wall is asked for its turn; says how it ended."""
-    before = signal.getsignal(signal.SIGTERM)
-
-    def ended(what: Callable[[], object], code: int) -> dict[str, Any]:
-        def hears(request: Request) -> object:
-            if request.task.step != "apply" or request.task.lens in LENSES:
-                return None
-            what()
-            return WAITS
-
-        table.hears = hears
-        result = run("--recipe", "fortress", "--out", "out", "--thread-id", "2026-01-06-x", "--json", TOPIC)
-        outcome: dict[str, Any] = json.loads(result.stdout)
-        assert result.exit_code == outcome["exit_code"] == code
-        assert "Drafts that became no turn are in out/unused-drafts.json\n" in result.stderr
-        assert result.stderr.splitlines()[-1] == "Go on with: run-debate --resume 2026-01-06-x"
-        return outcome
-
-    yield ended
-    signal.signal(signal.SIGTERM, before)
-
-
-def internal_error() -> None:
-    raise ZeroDivisionError("by us")
-
-
-@pytest.mark.parametrize(
-    ("what", "code"),
-    [
-        pytest.param(lambda: os.kill(os.getpid(), signal.SIGINT), 130, id="Ctrl-C"),
-        pytest.param(lambda: os.kill(os.getpid(), signal.SIGTERM), 130, id="SIGTERM"),
-        pytest.param(internal_error, 1, id="an internal error"),
-    ],
-)
-def test_what_was_paid_for_is_kept_and_counted_however_a_run_ends_too_early(
-    stopped: Callable[..., dict[str, Any]], what: Callable[[], object], code: int
-) -> None:
-    outcome = stopped(what, code)
-    with Hall.open() as hall:
-        last = hall.runs.reports("2026-01-06-x")[-1]
-    assert (last["type"] == "paused" and last["code"] == "interrupted") == (code == 130)
-    assert outcome["files"] == ["out/unused-drafts.json"]
-    kept = json.loads(Path("out/unused-drafts.json").read_text())
-    assert [(draft["slot"], draft["step"]) for draft in kept] == KEPT
-    assert all(draft["text"] and draft["model"] == "test/answered" for draft in kept)
-    assert [turn["role"] for turn in outcome["turns"]] == ["Wind"]
-    assert outcome["tokens"] == {"input": 600, "cached": 240, "output": 60}  # Wind, three checklists, two turns
-    assert outcome["cost_usd"] == "0.06"
-
-
-def first_wall(lines: Iterable[bytes]) -> None:
-    """Reads what a run tells until one Wall has written its turn."""
-    for line in lines:
-        if re.match(rb"  R1\.Wall\.\d .* drafted in ", line):
-            return
-    raise AssertionError("no Wall wrote its turn")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_process_that_is_stopped_keeps_the_drafts_that_are_paid_for(
-    number: signal.Signals, model_server: Any, work: Path, debates: Listed
-) -> None:
-    from endpoint import tokens
-
-    (work / "here.yaml").write_text(model_server.models_file())
-    model_server.deadline_s = 60
-    model_server.hold_until(4, 1, 9)  # Wind with the checklists, one Wall, and two Walls who wait in vain
-    executable = str(Path(sysconfig.get_path("scripts")) / "run-debate")
-    command = (executable, "--models", "here.yaml", "-r", "fortress", "--out", "out", "--json", TOPIC)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        first_wall(process.stderr)
-        process.send_signal(number)
-        answer, told = process.communicate(timeout=60)
-    outcome = json.loads(answer)
-    assert process.returncode == outcome["exit_code"] == 130
-    assert b"Traceback" not in told
-    assert outcome["files"] == ["out/unused-drafts.json"]
-    kept = json.loads(Path("out/unused-drafts.json").read_text())
-    assert sorted(draft["step"] for draft in kept) == ["apply", "checklist", "checklist", "checklist"]
-    answered = [call for call in model_server.calls if call.finished]
-    assert len(answered) == 5
-    assert outcome["tokens"]["input"] == sum(tokens(call.messages) for call in answered)
-    assert float(outcome["cost_usd"]) > 0
-    assert [debate["turn_count"] for debate in debates()] == [1]
-
-
-@pytest.mark.slow
-def test_an_interrupted_process_ends_with_130_and_no_traceback(script: Script, model_server: Any, work: Path) -> None:
-    (work / "here.yaml").write_text(model_server.models_file())
-    hold_door(model_server)
-    with ThreadPoolExecutor(1) as pool:
-        arguments = ("--models", "here.yaml", "-r", "speed", "--thread-id", "2026-01-06-x", "--json", TOPIC)
-        running = pool.submit(script, "run-debate", *arguments, shell='echo $$ > pid; exec "$@"')
-        interrupt_when_door_waits(model_server, lambda: int((work / "pid").read_text()))
-        result = running.result()
-    assert result.returncode == 130
-    told = result.stderr.decode()
-    assert "Traceback" not in told
-    assert told.splitlines()[-1] == "Go on with: run-debate --resume 2026-01-06-x"
-    assert json.loads(result.stdout)["exit_code"] == 130

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 from orchestrator.cli.run_debate import main
 from orchestrator.hall import runs
-from orchestrator.hall.sqlite import SQLiteStore
+from orchestrator.hall.sqlite import FILE, SQLiteStore
 
 TRANSACTIONS = ("create", "begin_run", "append", "keep", "release_run")
 
@@ -38,35 +38,31 @@ class Fate:
 
     Args:
         at: the number of the place, from 1; 0 is nowhere.
-        by: the name of the signal that the process sends itself there.
+        by: what it does there: the name of a signal that it sends itself, or FULL, from where on its disk has no room.
         tally: the file to which the names of the places that were passed go at the end.
         silence_s: after how many seconds this process takes another for dead.
-        file_bytes: no file grows larger, as on a full disk.
     """
 
     def __init__(
-        self,
-        at: int = 0,
-        by: str = "SIGKILL",
-        tally: str | None = None,
-        silence_s: float | None = None,
-        file_bytes: int | None = None,
+        self, at: int = 0, by: str = "SIGKILL", tally: str | None = None, silence_s: float | None = None
     ) -> None:
-        self._at, self._signal = at, signal.Signals[by]
+        self._at, self._by = at, by
         self._passed: list[str] = []
         self._writing = threading.Lock()
         if tally is not None:
             atexit.register(lambda: Path(tally).write_text(json.dumps(self._passed)))
         if silence_s is not None:
             runs.SILENCE_S = silence_s
-        if file_bytes is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
     def reach(self, place: str) -> None:
         self._passed.append(place)
-        if len(self._passed) == self._at:
-            with self._writing if self._signal is signal.SIGSTOP else nullcontext():
-                os.kill(os.getpid(), self._signal)
+        if len(self._passed) != self._at:
+            return
+        if self._by == "FULL":
+            fill_disk()
+            return
+        with self._writing if self._by == "SIGSTOP" else nullcontext():
+            os.kill(os.getpid(), signal.Signals[self._by])
 
     def around(self, name: str, transaction: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(transaction)
@@ -87,6 +83,12 @@ class Fate:
                 yield db
 
         return lent
+
+
+def fill_disk() -> None:
+    """No file may grow larger than the write-ahead log is now, so that the next transaction finds no room."""
+    size = Path(os.environ["DEBATE_HALL_STATE_DIR"], f"{FILE}-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 class HTTPStatusError(Exception):

@@ -60,6 +60,7 @@ class Stage:
 
     def __init__(self, folder: Path, server: ModelServer) -> None:
         self.folder, self.server = folder, server
+        self.out = folder / "debates" / THREAD
         (folder / "here.yaml").write_text(server.models_file())
         mine = {"DEBATE_HALL_STATE_DIR": folder / "state", "XDG_CONFIG_HOME": folder / "config", "HOME": folder}
         self.environment = {**_without_settings(os.environ), **{name: str(place) for name, place in mine.items()}}
@@ -80,6 +81,12 @@ class Stage:
 
     def run(self, *arguments: str, **fate: Any) -> Ended:
         return ended(self.start(*arguments, **fate))
+
+    def life(self) -> str:
+        """What `debate-hall list` says of the run."""
+        with self.hall() as hall:
+            (listed,) = hall.list_debates()
+        return listed["run"]
 
     def hall(self) -> Hall:
         return Hall.open(self.folder / "state")
@@ -119,12 +126,15 @@ def ended(process: subprocess.Popen[bytes]) -> Ended:
     return Ended(process.returncode, answer.decode(), told.decode())
 
 
-def assert_nothing_lost_nothing_twice(stage: Stage, last: Ended) -> None:
+def assert_nothing_lost_nothing_twice(stage: Stage, last: Ended, *besides: str) -> None:
     """What holds of a debate that came to its end, however many processes it took.
 
     Every planned turn stands once, in the plan's order; every question has one answer that was kept, and was asked once
     more for each time that its call was in flight at the end of a process; what was counted is what was billed for the
     answers that were kept; the calls in flight are told; the files are there.
+
+    Args:
+        besides: a file that a process left which could not keep an answer otherwise.
     """
     assert last.code == 0, last.told
     with stage.hall() as hall:
@@ -142,7 +152,7 @@ def assert_nothing_lost_nothing_twice(stage: Stage, last: Ended) -> None:
     uncertain = last.outcome["uncertain"]
     assert Counter((call["slot"], call["step"]) for call in uncertain) == lost
     assert len(set(last.outcome["record"]["uncertain"])) == len(last.outcome["record"]["uncertain"]) == lost.total()
-    assert sorted(file.name for file in (stage.folder / "debates" / THREAD).iterdir()) == FILES
+    assert sorted(file.name for file in stage.out.iterdir()) == sorted([*FILES, *besides])
 
 
 def _assert_turns(debate: Debate) -> None:

@@ -11,8 +11,6 @@ from collections import Counter
 import pytest
 from stage import BEGIN, RESUME, Stage, assert_nothing_lost_nothing_twice, ended
 
-from building import THREAD
-
 pytestmark = pytest.mark.slow
 
 BATCHES = (4, 3, 1, 3, 2, 1)  # calls that a FORTRESS debate has in flight together
@@ -21,12 +19,6 @@ PLACES = {"create": 2, "begin_run": 2, "append": 2 * 19, "keep": 2 * 21, "call":
 WALLS_INTENDED = 30  # the place behind the first Walls' intents: they are written down, and none is asked
 PLACES_FROM_THERE = 98
 MOST_KILLS = 6
-
-
-def life(stage: Stage) -> str:
-    with stage.hall() as hall:
-        (listed,) = hall.list_debates()
-    return listed["run"]
 
 
 def test_a_debate_passes_every_place_at_which_it_is_killed_below(stage: Stage) -> None:
@@ -55,9 +47,10 @@ def test_the_calls_in_flight_at_the_kill_are_told_and_are_the_only_ones_made_aga
     os.kill(process.pid, signal.SIGKILL)
     assert ended(process).code == -signal.SIGKILL
     stage.await_callers_gone(together)
-    assert life(stage) == "interrupted"
+    assert stage.life() == "interrupted"
     resumed = stage.run(*RESUME)
     assert_nothing_lost_nothing_twice(stage, resumed)
+    assert stage.life() == "done"
     asked = Counter(call.messages for call in stage.server.calls)
     assert [call.number for call in stage.server.calls if asked[call.messages] == 2 and call.answer is None] == [
         *range(before + 1, before + together + 1)
@@ -94,11 +87,3 @@ def test_a_run_that_is_killed_again_and_again_comes_to_its_end(sweep: int, stage
         assert last.code == -signal.SIGKILL, last.told
         last = stage.go_on(at=chance.randint(1, 40))
     assert_nothing_lost_nothing_twice(stage, last if last.code == 0 else stage.go_on())
-
-
-def test_a_run_that_was_killed_is_shown_as_interrupted_until_it_goes_on(stage: Stage) -> None:
-    stage.run(*BEGIN, at=WALLS_INTENDED)
-    assert life(stage) == "interrupted"
-    shown = stage.run(*RESUME)
-    assert f"thread {THREAD}" in shown.told
-    assert life(stage) == "done"

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-from pathlib import Path
 
 import pytest
 from stage import BEGIN, RESUME, Ended, Stage, assert_nothing_lost_nothing_twice, ended
@@ -33,8 +32,7 @@ def await_asleep(process: subprocess.Popen[bytes]) -> None:
 
 
 def files(stage: Stage) -> dict[str, bytes]:
-    folder: Path = stage.folder / "debates" / THREAD
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
+    return {file.name: file.read_bytes() for file in stage.out.iterdir()}
 
 
 def assert_taken_over(stage: Stage, sleeper: subprocess.Popen[bytes]) -> Ended:

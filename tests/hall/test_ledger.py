@@ -61,11 +61,14 @@ class Bench:
         self.db.execute("BEGIN")
         return self.db
 
-    def tamper(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
-        """Executes all, and says whether the tables are now others."""
+    def tamper(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
+        """Executes all."""
         with self.transaction():
             for statement, values in statements:
                 self.db.execute(statement, values)
+
+    def is_tampered(self) -> bool:
+        """Whether the tables are others than they were."""
         return dump(self.folder) != self.pristine
 
     def blamed(self, thread_id: str) -> int | None:
@@ -358,11 +361,12 @@ def test_a_changed_dropped_moved_or_added_plan_is_found(bench: Bench) -> None:
 def test_what_no_reader_is_shown_may_change(bench: Bench) -> None:
     """The zeros of redacted texts, texts that belong to no entry, the marks of what is still to be erased, and what
     runs tell and are asked beside the debates."""
-    assert bench.tamper(
+    bench.tamper(
         ("UPDATE texts SET words = x'00', salt = x'01' WHERE typeof(words) = 'blob'", ()),
         ("INSERT INTO texts VALUES (999, 'salt', 'nobody says this')", ()),
         ("INSERT INTO pending_erasure VALUES (1, 1)", ()),
     )
+    assert bench.is_tampered()
     assert bench.show() == bench.shown
     bench.restore()
     for table, columns in BESIDE.items():
@@ -370,10 +374,12 @@ def test_what_no_reader_is_shown_may_change(bench: Bench) -> None:
         for column in columns.split()[1:]:
             is_text = any(isinstance(row[column], str) for row in bench.rows(table))
             change = "'another'" if is_text else f"coalesce({column}, 0) + 900"
-            assert bench.tamper((f"UPDATE {table} SET {column} = {change}", ()))
+            bench.tamper((f"UPDATE {table} SET {column} = {change}", ()))
+            assert bench.is_tampered()
             assert bench.show() == bench.shown
             bench.restore()
-        assert bench.tamper((f"DELETE FROM {table}", ()))
+        bench.tamper((f"DELETE FROM {table}", ()))
+        assert bench.is_tampered()
         assert bench.show() == bench.shown
         bench.restore()
 
@@ -382,7 +388,8 @@ def test_what_no_reader_is_shown_may_change(bench: Bench) -> None:
 @pytest.mark.parametrize("column", ["place", "pid", "began_at", "beat_at"])
 def test_a_damaged_run_hides_no_debate(bench: Bench, column: str, value: str) -> None:
     other = 2**62 if column == "pid" else value
-    assert bench.tamper((f"UPDATE runs SET {column} = ?, released = 0", (other,)))
+    bench.tamper((f"UPDATE runs SET {column} = ?, released = 0", (other,)))
+    assert bench.is_tampered()
     assert {listed["thread_id"] for listed in bench.hall.list_debates()} == {THREAD, OTHER}
     assert bench.hall.runs.seconds(THREAD) >= 0
     row = bench.hall.runs.row(THREAD)

@@ -65,6 +65,14 @@ def parts(hall: Hall) -> list[Any]:
     return [listed, *(hall._store.window(thread_id, turns) for thread_id in THREADS for turns in (0, 1, 2, 100_000))]
 
 
+def looked_at(hall: Hall) -> list[Any] | None:
+    """What whoever looks in is shown; None where the hall refuses to show it."""
+    try:
+        return [hall.get_debate(thread_id, context_turns=turns) for thread_id in THREADS for turns in (1, 2, "all")]
+    except DebateError:
+        return None
+
+
 def is_found(hall: Hall) -> bool:
     """Whether the first half of verify, which is what every run and export does before it reads, finds something."""
     try:
@@ -269,11 +277,13 @@ def test_every_flipped_byte_of_the_file_is_found_or_shows_nothing_else(bench: Be
     pages = pages_of(bench.folder, tmp_path / "small")
     store = Pages(prepare(tmp_path / "state"), pages)
     hall, found = Hall(store), 0
+    shown = looked_at(hall)
     for place in range(len(pages)):
         store.close()
         store.pages = pages[:place] + bytes([pages[place] ^ 1 << place % 8]) + pages[place + 1 :]
         with suppress(DebateError):
             if whole(hall) == bench.answers[0]:
+                assert looked_at(hall) in (shown, None), place
                 continue
         assert is_found(hall), place
         found += 1
