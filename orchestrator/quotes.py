@@ -53,20 +53,26 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
     Returns:
         Exactly that many words, from the first to the last, or None where there is no such run.
     """
-    spoken = list(map(_spoken, sources))
-    length = min(words, max(map(len, spoken), default=0))
+    length = min(words, max((len(_spoken(source)) for source in sources), default=0))
     if length == 0:
         return None
-    runs = {source[at : at + length] for source in spoken for at in range(len(source) - length + 1)}
+    runs = [_runs(source, length) for source in sources]
     said = list(words_of(text))
     folded = [word.folded for word in said]
     for at in range(len(said) - length + 1):
-        if tuple(folded[at : at + length]) in runs:
+        run = tuple(folded[at : at + length])
+        if any(run in of_source for of_source in runs):
             return text[said[at].start : said[at + length - 1].end]
     return None
 
 
-@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, every Wall against one Wind
+@lru_cache(maxsize=16)  # every turn of a debate is held against the same instructions, every Wall against one Wind
+def _runs(source: str, length: int) -> frozenset[tuple[str, ...]]:
+    spoken = _spoken(source)
+    return frozenset(spoken[at : at + length] for at in range(len(spoken) - length + 1))
+
+
+@lru_cache(maxsize=16)
 def _spoken(source: str) -> tuple[str, ...]:
     return tuple(word.folded for word in words_of(source))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from orchestrator.errors import DebateError
 from orchestrator.hall.debate import DEGRADED, Debate, Line
+from orchestrator.hall.terms import Status
 from orchestrator.journal import Uncertain
 from orchestrator.record import DecisionRecord
 from orchestrator.secrets import scrub
@@ -64,7 +65,16 @@ def decided(
         "substitutions": plain["substitutions"],
         "warnings": plain["warnings"],
         "files": [str(file) for file in files],
+        "error": _why_it_was_stopped(debate),
     }
+
+
+def _why_it_was_stopped(debate: Debate) -> dict[str, str] | None:
+    status = debate.state.status
+    if status is not Status.FORCE_CLOSED or debate.closing is None:
+        return None
+    message = f"{debate.state.thread_id} was closed by force: {debate.closing.words}"
+    return {"code": status.value, "message": message}
 
 
 def failed(

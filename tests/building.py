@@ -181,7 +181,7 @@ async def resume(
 
 
 def record_of(run: Run) -> DecisionRecord:
-    return make_record(run.debate, Plan.decode(run.debate.plan or ""))
+    return make_record(run.debate, Plan.pinned_in(run.debate))
 
 
 def turns_of(debate: Debate) -> tuple[Turn, ...]:

@@ -16,6 +16,8 @@ from building import BUNDLED, THREAD, TOPIC, order
 from orchestrator import background
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
+from orchestrator.plan import Changes
+from orchestrator.recipe import Limits
 from orchestrator.runner import open_debate
 from orchestrator.wanted import Wanted, prepare
 
@@ -77,6 +79,7 @@ def test_a_later_process_goes_on_with_the_pinned_texts_though_every_file_is_gone
     assert log_of(folder) == ""
 
 
+@pytest.mark.slow
 def test_nothing_in_the_folder_it_is_started_from_is_taken_for_a_module(hall: Hall, place: Path) -> None:
     (place / "anyio.py").write_text("raise SystemExit('taken for anyio')\n")
     open_debate(hall, prepare(Wanted("own", rehearse=True), {}, place), THREAD, TOPIC)
@@ -85,6 +88,7 @@ def test_nothing_in_the_folder_it_is_started_from_is_taken_for_a_module(hall: Ha
     assert hall.get_debate(THREAD)["status"] == "synthesis"
 
 
+@pytest.mark.slow
 def test_an_internal_failure_stands_with_its_traceback_in_the_log(hall: Hall, place: Path) -> None:
     hall.open_run(THREAD, TOPIC, "no plan", "fixed", 3, 1)
     lease = hall.runs.begin(THREAD)
@@ -127,3 +131,13 @@ def test_a_process_that_was_killed_leaves_its_turns_and_is_known_to_be_interrupt
     debate = hall.debate(THREAD)
     assert (order(debate), debate.state.status, state_of(hall)) == ("WL", "active", "interrupted")
     assert [file.name for file in (place / "out").iterdir()] == [background.LOG]
+    model_server.hold_until()
+    changes = Changes(limits=Limits(tokens=10**6))
+    assert background.start(hall.runs.begin(THREAD), place / "out", changes).wait(60) == 0, log_of(place / "out")
+    debate = hall.debate(THREAD)
+    assert (order(debate), debate.state.status, state_of(hall)) == ("WLD", "synthesis", "done")
+    assert [call.model for call in model_server.calls].count("door-1") == len(model_server.calls) - 3 == 2
+    assert sorted(file.name for file in (place / "out").iterdir()) == FILES
+    record = json.loads((place / "out" / "debate.json").read_text())["record"]
+    assert record["changes"] == [f"From here on {changes}."]
+    assert [call.partition(": ")[2].partition(",")[0] for call in record["uncertain"]] == ["R1.Door.1 turn"]

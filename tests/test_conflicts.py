@@ -437,7 +437,7 @@ async def test_an_extension_makes_nobody_write_again(tmp_path: Path, moment: str
 
 @pytest.mark.parametrize("recipe", ["fortress", pytest.param("council", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("role", [Role.WIND, Role.WALL])
+@pytest.mark.parametrize("role", [Role.WIND, pytest.param(Role.WALL, marks=pytest.mark.slow)])
 async def test_a_mere_pick_makes_nobody_write_again(tmp_path: Path, recipe: str, moment: str, role: Role) -> None:
     table = Table(tmp_path / "state", plan_of(recipe), {moment: lambda writer: writer.pick(role)})
     run = await table.hold()

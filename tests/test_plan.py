@@ -29,7 +29,7 @@ from orchestrator.evidence import Evidence
 from orchestrator.hall.terms import Mode, Role
 from orchestrator.models.base import Endpoint
 from orchestrator.models.rehearsal import NAME as REHEARSAL
-from orchestrator.plan import Plan, make_plan
+from orchestrator.plan import Changes, Plan, make_plan
 from orchestrator.recipe import Limits, Seat, Seats, load_recipe
 
 ENDPOINT = Endpoint(
@@ -103,6 +103,8 @@ OTHERS: dict[str, Callable[[], Plan]] = {
     "an endpoint": lambda: plan_of("fortress", endpoint=ENDPOINT),
     "time": lambda: plan_of("fortress").model_copy(update={"timeout_s": 1.0}),
     "an agent": lambda: plan_of("fortress").model_copy(update={"agents": {}}),
+    "a limit": lambda: plan_of("fortress", limits=Limits(tokens=5)),
+    "what happens on failure": lambda: plan_of("fortress", on_failure="degrade"),
     "a notice": lambda: plan_of("fortress").model_copy(update={"notices": ("Mind the gap.",)}),
 }
 
@@ -257,3 +259,57 @@ def test_a_seat_without_a_model_is_refused_with_the_way_to_set_one_up() -> None:
     routing = routing_of({Role.DOOR: ()})
     with pytest.raises(UsageError, match="No model can be used for Door"):
         make_plan(recipe_of("speed"), agents, routing, protocol="", fence=FENCE)
+
+
+# --------------------------------------------------------------------------------- what somebody wants to be otherwise
+
+
+def test_other_routes_are_those_of_every_seat_of_a_role_and_of_no_other() -> None:
+    plan = plan_of("fortress")
+    changed = plan.with_changes(Changes(routes={Role.WALL: ("test/a", "test/b")}))
+    seats = [seat for planned in changed.rounds for seat in planned.seats]
+    assert {seat.role: seat.routes for seat in seats} == {
+        Role.WIND: ("test/wind",),
+        Role.WALL: ("test/a", "test/b"),
+        Role.DOOR: ("test/door",),
+    }
+    restored = changed.with_changes(Changes(routes={Role.WALL: ("test/wall",)}))
+    assert restored == plan
+
+
+def test_of_limits_only_those_that_are_given_change_and_endpoints_are_added() -> None:
+    plan = plan_of("fortress", endpoint=ENDPOINT, limits=Limits(tokens=5, seconds=60), on_failure="degrade")
+    other = Endpoint(context_tokens=8000)
+    changed = plan.with_changes(Changes(limits=Limits(tokens=7), endpoints={"test/other": other}))
+    assert changed.limits == Limits(tokens=7, seconds=60)
+    assert changed.endpoints == {**plan.endpoints, "test/other": other}
+    assert changed.on_failure == "degrade"
+    assert changed.model_copy(update={"limits": plan.limits, "endpoints": plan.endpoints}) == plan
+
+
+def test_no_changes_are_none_and_leave_the_plan_as_it_is() -> None:
+    assert not Changes()
+    assert str(Changes()) == ""
+    assert plan_of("council").with_changes(Changes()) == plan_of("council")
+    for one in (
+        Changes(routes={Role.WIND: ("a",)}),
+        Changes(limits=Limits(tokens=5)),
+        Changes(endpoints={"a": ENDPOINT}),
+        Changes(on_failure="pause"),
+    ):
+        assert one
+        assert str(one) != ""
+        assert Changes.model_validate_json(one.model_dump_json()) == one
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_one_seat_of_a_debate_has_its_last_turn(recipe: str) -> None:
+    plan = plan_of(recipe)
+    last = [seat.slot for planned in plan.rounds for seat in planned.seats if plan.ends_with(planned, seat)]
+    assert last == [plan.rounds[-1].doors[-1].slot]
+
+
+def test_the_door_of_a_round_that_closes_early_has_the_last_turn_too() -> None:
+    plan = plan_of("fortress")
+    early = plan.rounds[0].model_copy(update={"closes": True})
+    assert [plan.ends_with(early, seat) for seat in early.seats] == [False] * 4 + [True]

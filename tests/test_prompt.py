@@ -112,7 +112,8 @@ def test_seats_at_one_head_share_all_but_the_last_message() -> None:
 @pytest.mark.parametrize(
     ("recipe", "changes"),
     [
-        *((recipe, {}) for recipe in RECIPES),
+        *((recipe, {}) for recipe in RECIPES if recipe != "deep"),
+        pytest.param("deep", {}, marks=pytest.mark.slow),
         ("fortress", {"wall": "reactive"}),
         ("council", {"doors": "independent"}),
         ("laboratory", {"socratic": True}),

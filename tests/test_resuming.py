@@ -165,8 +165,14 @@ CALLS = plan_of("fortress").calls
 ENDS = ["hangs", "fails"]
 
 
-@pytest.mark.parametrize("then", ENDS)
-@pytest.mark.parametrize("answers", range(CALLS))
+FIRST_ENDS = [
+    pytest.param(answers, then, marks=[pytest.mark.slow] if then == "fails" and answers % 4 else [])
+    for answers in range(CALLS)
+    for then in ENDS
+]
+
+
+@pytest.mark.parametrize(("answers", "then"), FIRST_ENDS)
 async def test_a_run_that_was_cut_short_at_any_call_goes_on_and_buys_nothing_twice(
     hall: Hall, answers: int, then: str
 ) -> None:
@@ -177,7 +183,7 @@ async def test_a_run_that_was_cut_short_at_any_call_goes_on_and_buys_nothing_twi
     require_nothing_lost_or_bought_twice(hall, run, first, second)
 
 
-@pytest.mark.parametrize(("once", "again"), [(0, 0), (3, 0), (4, 1), (6, 2), (9, 3), (12, 1)])
+@pytest.mark.parametrize(("once", "again"), [(0, 0), (3, 0), (6, 2), (12, 1)])
 async def test_a_resume_that_is_cut_short_is_resumed_in_its_turn(hall: Hall, once: int, again: int) -> None:
     with anyio.fail_after(20):
         first = await begun(hall, plan_of("fortress"), once)

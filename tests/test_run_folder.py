@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices
 from orchestrator.drafting import Draft
 from orchestrator.errors import UsageError
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import Role
 from orchestrator.models.base import Model, Usage
 from orchestrator.models.rehearsal import Rehearsal
-from orchestrator.plan import Plan
+from orchestrator.plan import Changes, Plan
+from orchestrator.recipe import Limits
 from orchestrator.record import make_record
 from orchestrator.run_folder import FORMATS, keep_drafts, outline, plan_yaml, render, write_run
 
@@ -199,3 +202,26 @@ def test_the_plan_for_people_holds_no_text_of_the_prompts() -> None:
     text = plan_yaml(plan)
     for hidden in (plan.protocol, plan.fence, plan.agents["critical-engineer"].text, "first line", TOPIC):
         assert hidden not in text
+
+
+def test_the_plan_for_people_says_within_which_limits_and_what_happens_at_one_and_on_failure() -> None:
+    limits = Limits(cost_usd=Decimal("2.50"), tokens=90_000, seconds=600)
+    plan = plan_of("fortress", limits=limits, on_failure="degrade", on_limit="close")
+    described = yaml.safe_load(plan_yaml(plan))
+    assert described["limits"] == {"cost_usd": "2.50", "tokens": 90_000, "seconds": 600.0}
+    assert (described["on_limit"], described["on_failure"]) == ("close", "degrade")
+    assert "$2.50, 90,000 tokens, 600 s" in outline(plan)
+    assert "limits:" not in outline(plan_of("fortress"))
+
+
+async def test_the_folder_of_a_run_that_went_on_otherwise_holds_its_plan_under_the_hash_that_is_pinned(
+    hall: Hall, tmp_path: Path
+) -> None:
+    plan = plan_of()
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, voices())
+    changed = plan.with_changes(Changes(routes={Role.DOOR: ("test/other",)}))
+    write_run(tmp_path / "out", FORMATS, run.debate, make_record(run.debate, changed), changed)
+    described = yaml.safe_load((tmp_path / "out" / "plan.yaml").read_text())
+    assert described["plan_hash"] == plan.hash == run.debate.opened.plan
+    assert described["rounds"][0]["seats"][2]["models"] == ["test/other"]

@@ -134,7 +134,7 @@ async def test_the_ledger_of_each_recipe_holds_the_turns_in_the_order_of_the_des
     assert (run.debate, run.unused, debate.state.starved_roles) == (debate, (), ())
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", ["speed", "fortress", "laboratory", "council"])
 async def test_every_turn_of_a_mediated_debate_follows_its_pick_and_a_fixed_one_has_no_picks(
     hall: Hall, recipe: str
 ) -> None:

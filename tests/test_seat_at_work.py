@@ -10,13 +10,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from building import THREAD, hall_at, hold, plan_of, priced, record_of, resume, speech, turns_of, wordy
-from orchestrator.errors import CutOff, EmptyReply, ModelError, RateLimited, RunPaused
-from orchestrator.events import DraftFinished, Event, SentBack
+from building import THREAD, evidence_of, hall_at, hold, plan_of, priced, record_of, resume, speech, turns_of, wordy
+from orchestrator.errors import ContextTooLong, CutOff, EmptyReply, ModelError, RateLimited, RunPaused
+from orchestrator.events import DraftFinished, Event, SentBack, Summarised
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.journal import Intent
 from orchestrator.hall.terms import Role
-from orchestrator.models.base import Reply, Request, Usage
+from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
+from orchestrator.plan import Plan
 
 pytestmark = pytest.mark.anyio
 
@@ -184,3 +186,175 @@ async def test_a_second_try_for_what_a_wall_lacks_is_known_too(hall: Hall) -> No
     wall = turns_of(run.debate)[1].seat
     assert wall is not None
     assert wall.input == 300  # the checklist, the turn, and the second try
+
+
+# --------------------------------------------------------------------------------------------- replies that are no turn
+
+
+async def test_a_reply_that_is_no_turn_is_sent_back_once_then_the_next_route_is_asked_then_the_seat_has_failed(
+    hall: Hall,
+) -> None:
+    model, events = Scripted(lambda request: priced(REFUSAL, model=request.model)), list[Event]()
+    with anyio.fail_after(10), pytest.raises(RunPaused, match="declines to take part"):
+        await hold(hall, plan_of(routes=TWO_ROUTES), model, events.append)
+    winds = [(request.model, len(request.messages)) for request in model.requests if is_wind(request)]
+    assert winds == [("test/a", 3), ("test/a", 5), ("test/b", 3), ("test/b", 5)]
+    assert [event.type for event in events if getattr(event, "role", "") == Role.WIND] == [
+        *("draft_started", "sent_back", "fell_back", "draft_started", "sent_back", "draft_failed"),
+    ]
+
+
+async def test_a_reply_of_the_same_process_that_was_no_turn_counts_once_though_another_route_answers(
+    hall: Hall,
+) -> None:
+    play = [degenerate, degenerate, good]
+    model = Scripted(lambda request: play.pop(0)(request) if is_wind(request) else priced(speech(request, 1)))
+    with anyio.fail_after(10):
+        run = await hold(hall, plan_of(routes=TWO_ROUTES), model)
+    seat = turns_of(run.debate)[0].seat
+    assert seat is not None
+    assert (seat.tried, seat.input) == (("test/a: degenerate",) * 2, 300)
+    assert run.spent == calls(6)
+
+
+# ------------------------------------------------------------------------------------------- requests that are too long
+
+TOO_LONG_AT = 7  # messages: protocol, topic, four turns, and the seat's own
+
+
+def reads(*small: str) -> Callable[[Request], Line]:
+    """Voices; the routes that are named read no request of so many messages."""
+
+    def line(request: Request) -> Line:
+        if request.model in small and len(request.messages) >= TOO_LONG_AT:
+            return ContextTooLong("prompt is too long", "Attach less.", model=request.model)
+        return priced(speech(request, 1), model=request.model)
+
+    return line
+
+
+def two_rounds(windows: dict[str, int], door: Sequence[str]) -> Plan:
+    """STANDARD's first two rounds; Door's second prompt is too long for most."""
+    plan = plan_of("standard", turns=6, routes={Role.DOOR: door})
+    return plan.model_copy(
+        update={"endpoints": {name: Endpoint(context_tokens=size) for name, size in windows.items()}}
+    )
+
+
+async def test_a_request_that_is_too_long_goes_to_the_next_route_that_reads_more(hall: Hall) -> None:
+    """Of the fallbacks one reads less, one as much, one more, and of one nobody knows."""
+    routes = ["test/8k", "test/4k", "test/8k-too", "test/32k", "test/unknown"]
+    plan = two_rounds({"test/8k": 8000, "test/4k": 4000, "test/8k-too": 8000, "test/32k": 32_000}, routes)
+    model, events = Scripted(reads("test/8k")), list[Event]()
+    with anyio.fail_after(10):
+        run = await hold(hall, plan, model, events.append)
+    doors = [request.model for request in model.requests if request.task.role is Role.DOOR]
+    assert doors == ["test/8k", "test/8k", "test/32k"]
+    record = record_of(run)
+    assert [(one.route, one.why) for one in record.substitutions] == [("test/32k", ("test/8k: context_too_long",))]
+    assert turns_of(run.debate)[-1].seat is not None
+    assert not [event for event in events if isinstance(event, Summarised)]
+
+
+async def test_a_route_of_unknown_size_may_read_more(hall: Hall) -> None:
+    model = Scripted(reads("test/8k"))
+    with anyio.fail_after(10):
+        await hold(hall, two_rounds({"test/8k": 8000}, ["test/8k", "test/unknown"]), model)
+    assert [request.model for request in model.requests][-2:] == ["test/8k", "test/unknown"]
+
+
+async def test_where_every_window_is_too_small_the_oldest_turns_are_summarised_for_that_seat_alone(
+    hall: Hall, tmp_path: Path
+) -> None:
+    model, events = Scripted(reads("test/8k")), list[Event]()
+    other = Scripted(reads())
+    plan = two_rounds({"test/8k": 8000}, ["test/8k"])
+    with anyio.fail_after(10):
+        run = await hold(hall, plan, model, events.append)
+        with hall_at(tmp_path / "other") as untouched:
+            await hold(untouched, plan, other)
+    too_long, summary, again = model.requests[-3:]
+    assert model.requests[:-3] == other.requests[:-1]  # nobody else saw another prompt
+    assert (summary.task.step, summary.max_output_tokens) == ("summary", 2000)
+    assert "T1: Wind" in summary.messages[-1].text
+    assert "T3: Door" in summary.messages[-1].text
+    assert "T4: Wind" not in summary.messages[-1].text
+    assert [message.text for message in again.messages[:2]] == [message.text for message in too_long.messages[:2]]
+    assert "a summary of T1 to T3, made for you" in again.messages[2].text
+    assert again.messages[3:] == too_long.messages[5:]
+    (told,) = [event for event in events if isinstance(event, Summarised)]
+    assert (told.slot, told.turns) == ("R2.Door.1", 3)
+    seat = turns_of(run.debate)[-1].seat
+    assert seat is not None
+    assert (seat.summarised, seat.input, seat.tried) == (3, 200, ("test/8k: context_too_long",))
+    (warning,) = [text for text in record_of(run).warnings if "summary" in text]
+    assert warning == ("T6 (Door, door-agent): its model could not read all turns; of T1 to T3 it read a summary.")
+    assert run.spent == calls(len(model.requests) - 1)
+
+
+async def test_more_is_summarised_where_half_is_not_enough_and_no_more_than_that(hall: Hall) -> None:
+    table = reads()
+
+    def line(request: Request) -> Line:
+        last = request.task.role is Role.DOOR and request.task.round == 2 and request.task.step == "turn"
+        enough = "a summary of T1 to T4" in request.messages[2].text
+        too_long = ContextTooLong("prompt is too long", "Attach less.", model=request.model)
+        return too_long if last and not enough else table(request)
+
+    model, events = Scripted(line), list[Event]()
+    with anyio.fail_after(10):
+        run = await hold(hall, two_rounds({}, ["test/door"]), model, events.append)
+    assert [event.turns for event in events if isinstance(event, Summarised)] == [3, 4]
+    seat = turns_of(run.debate)[-1].seat
+    assert seat is not None
+    assert (seat.summarised, seat.input, seat.tried) == (4, 300, ("test/door: context_too_long",) * 2)
+
+
+async def test_a_request_that_is_too_long_with_one_turn_left_pauses_the_run_with_the_cure(hall: Hall) -> None:
+    def line(request: Request) -> Line:
+        last = request.task.role is Role.DOOR and request.task.round == 2 and request.task.step == "turn"
+        too_long = ContextTooLong("prompt is too long", "Attach less.", model=request.model)
+        return too_long if last else priced(speech(request, 1))
+
+    model = Scripted(line)
+    with anyio.fail_after(10), pytest.raises(RunPaused, match=r"R2\.Door\.1.*prompt is too long") as paused:
+        await hold(hall, two_rounds({}, ["test/door"]), model)
+    assert paused.value.cure == "Attach less."
+    assert [request.task.step for request in model.requests[-5:]] == ["turn", "summary", "turn", "summary", "turn"]
+
+
+async def test_evidence_that_is_too_long_cannot_be_summarised_and_pauses_the_run(hall: Hall) -> None:
+    model = Scripted(lambda request: ContextTooLong("prompt is too long", "Attach less.", model=request.model))
+    with anyio.fail_after(10), pytest.raises(RunPaused, match="prompt is too long"):
+        await hold(hall, plan_of(evidence=[evidence_of()]), model)
+    assert {request.task.step for request in model.requests} == {"turn", "checklist"}
+    assert len(model.requests) == 2
+
+
+async def test_a_summary_that_was_paid_for_is_not_bought_again(hall: Hall) -> None:
+    scope, table = anyio.CancelScope(), reads("test/8k")
+
+    class DyingAfterTheSummary:
+        async def complete(self, request: Request) -> Reply:
+            if "a summary of" in request.messages[2].text:
+                scope.cancel()
+                await anyio.sleep_forever()
+            line = table(request)
+            if isinstance(line, Reply):
+                return line
+            assert isinstance(line, ModelError)
+            raise line
+
+    plan = two_rounds({"test/8k": 8000}, ["test/8k"])
+    with anyio.fail_after(10):
+        with scope:
+            await hold(hall, plan, DyingAfterTheSummary())
+        model = Scripted(table)
+        run = await resume(hall, model)
+    assert [request.task.step for request in model.requests] == ["turn", "turn"]  # too long, and with its summary
+    assert [
+        intent.step for intent in (line.record for line in hall.journal(THREAD)) if isinstance(intent, Intent)
+    ].count("summary") == 1
+    seat = turns_of(run.debate)[-1].seat
+    assert seat is not None
+    assert (seat.summarised, seat.input) == (3, 200)

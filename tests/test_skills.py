@@ -120,7 +120,7 @@ async def test_every_tool_of_ours_is_named(tools: dict[str, dict[str, Any]]) -> 
 async def test_every_name_in_the_prose_that_looks_like_a_tool_is_a_tool_or_a_parameter(
     skill: str, tools: dict[str, dict[str, Any]]
 ) -> None:
-    answers = {"next_role", "legal_roles", "starved_roles", "stale_head"}
+    answers = {"next_role", "legal_roles", "starved_roles", "stale_head", "first_words", "run_held"}
     known = set(tools) | answers | set(chain.from_iterable(schema["properties"] for schema in tools.values()))
     prose = " ".join(text for text in strings(parts(skill)[1]) if not is_call(text))
     assert set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", prose)) - known == set()

@@ -11,11 +11,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, priced, speech, voices
+from building import NO_WAITS, THREAD, TOPIC, hall_at, hold, plan_of, priced, speech, voices
 from hall.halls import database
 from orchestrator.drafting import Drafting
-from orchestrator.errors import NotActive, RunPaused
-from orchestrator.events import Stream
+from orchestrator.drafts import Patience
+from orchestrator.errors import NotActive, RateLimited, RunPaused
+from orchestrator.events import Event, Stream
+from orchestrator.hall.entries import ForceClosed, Turn
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.runs import Life
 from orchestrator.hall.terms import Status
@@ -89,6 +91,45 @@ async def test_the_kill_switch_ends_a_run_and_its_call_in_flight(tmp_path: Path)
         assert run.debate.state.status == "force_closed"
         assert run.debate.state.turn_count == 2
         assert life_of(elsewhere) == "done"
+        assert type(hall.debate(THREAD).lines[-1].entry.body) is ForceClosed
+        assert [call.slot for call in run.uncertain] == ["R1.Door.1"]
+
+
+async def test_whatever_is_in_flight_when_a_debate_is_killed_nothing_is_asked_committed_or_written_down_after_it(
+    tmp_path: Path,
+) -> None:
+    """Three Walls: one has answered, one waits to be asked again, and one has not answered yet."""
+    asked, told, both = list[str](), set[str](), anyio.Event()
+
+    class Walls:
+        async def complete(self, request: Request) -> Reply:
+            asked.append(request.task.step)
+            if request.task.step != "apply" or request.task.lens == "attack surface and trust boundaries":
+                return priced(speech(request, len(asked)))
+            if request.task.lens == "cost, capacity and reversibility":
+                await anyio.sleep_forever()
+            raise RateLimited("in a minute", model=request.model, retry_after=60.0)
+
+    def tell(event: Event) -> None:
+        if getattr(event, "step", "") == "apply" and event.type in ("draft_finished", "retried"):
+            told.add(event.type)
+        if len(told) == 2:
+            both.set()
+
+    def kill() -> None:
+        elsewhere.force_close_debate(THREAD, "wrong question")
+        seen.append((len(elsewhere.journal(THREAD)), len(asked)))
+
+    seen: list[tuple[int, int]] = []
+    with hall_at(tmp_path) as hall, hall_at(tmp_path) as elsewhere, anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(_when, both, kill)
+            run = await hold(hall, plan_of("fortress"), Walls(), tell, patience=Patience(first_s=0))
+        assert run.debate.state.status == "force_closed"
+        assert [(len(hall.journal(THREAD)), len(asked))] == seen
+        assert [type(line.entry.body) for line in hall.debate(THREAD).lines[-2:]] == [Turn, ForceClosed]
+        assert ("R1.Wall.1", "apply") in {(draft.seat.slot, draft.step) for draft in run.unused}
+        assert [call.slot for call in run.uncertain] == ["R1.Wall.3"]
 
 
 async def test_a_thread_that_nobody_runs_cannot_be_stopped(tmp_path: Path) -> None:
@@ -137,5 +178,9 @@ async def test_a_debate_that_waits_for_its_store_stops_no_other_in_the_same_loop
 
 
 async def _when_asked(model: Hanging, act: Callable[[], object]) -> None:
-    await model.asked.wait()
-    act()
+    await _when(model.asked, act)
+
+
+async def _when(event: anyio.Event, act: Callable[[], object]) -> None:
+    await event.wait()
+    await anyio.to_thread.run_sync(act)

@@ -15,7 +15,7 @@ from orchestrator import result, run_folder
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.drafts import Draft, Paid
-from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UsageError
+from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
 from orchestrator.export.markdown import marks_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
@@ -147,8 +147,7 @@ def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> 
 
 def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     """Says what went wrong, what is kept, and as the last line how to go on."""
-    # Of a run that is another process's there is nothing to tell but that.
-    debate, kept = None if isinstance(error, RunHeld) else _begun(place), _kept(place, error)
+    debate, kept = _begun(place, error), _kept(place, error)
     tell(f"error: {error}")
     if debate is not None:
         turns = debate.state.turn_count
@@ -161,7 +160,7 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
         outcome = result.failed(error, code, place.rehearsal, place.paid.spent, debate, place.paid.uncertain)
         with suppress(UsageError):  # there is nowhere left to say it
             answer(json_text({**outcome, "files": [str(file) for file in kept]}))
-    if debate is not None and debate.state.status is Status.ACTIVE and not isinstance(error, LeaseLost):
+    if _can_go_on(place, error, debate):
         tell(f"Go on with: run-debate --resume {place.thread_id}{_what_to_raise(error)}")
     return code
 
@@ -189,15 +188,25 @@ def _title(draft: Draft) -> str:
     return f"{draft.seat.slot} ({draft.seat.agent}, {draft.step}, {draft.answered})"
 
 
-def _begun(place: Place) -> Debate | None:
-    """The debate as it stands, if it was opened."""
-    if place.thread_id is None:
+def _begun(place: Place, error: DebateError) -> Debate | None:
+    """The debate as it stands, if it was opened, and its run is this process's."""
+    if place.thread_id is None or isinstance(error, RunHeld):
         return None
     try:
         with Hall.open() as hall:
             return hall.debate(place.thread_id)
+    except UnknownThread:
+        place.thread_id = None  # it was never opened
     except DebateError:
-        return None  # what is reported is the first error
+        pass  # what is reported is the first error
+    return None
+
+
+def _can_go_on(place: Place, error: DebateError, debate: Debate | None) -> bool:
+    """Whether there is something to resume; a run that was paused had begun, also where the store is gone since."""
+    if place.thread_id is None or isinstance(error, LeaseLost | RunHeld):
+        return False
+    return isinstance(error, RunPaused) if debate is None else debate.state.status is Status.ACTIVE
 
 
 def print_usage_failure(message: str) -> None:

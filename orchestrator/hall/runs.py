@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from orchestrator.errors import NotActive, RunHeld
+from orchestrator.errors import LeaseLost, NotActive, RunHeld
 from orchestrator.hall import journal
 from orchestrator.hall.journal import JournalLine
 from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow, Store
@@ -54,19 +54,24 @@ class RunDesk:
 
         Raises:
             RunHeld: another process runs it; says which.
+            LeaseLost: the run that was to be handed over has been taken over by another process.
             UnknownThread
         """
         while True:
             row = self._store.run_row(thread_id)
             epoch = row.epoch if row else 0
-            succeeded = succeeds is not None and succeeds.epoch == epoch
-            if row is not None and not succeeded and self.is_alive(row):
+            if succeeds is not None and succeeds.epoch != epoch:
+                raise LeaseLost(
+                    f"The run of {thread_id} was handed over too late: another process has taken it over.",
+                    f"See how it goes: debate-hall show {thread_id}",
+                )
+            if row is not None and succeeds is None and self.is_alive(row):
                 raise RunHeld(
                     f"{row.holder} has run {thread_id} since {row.began_at[:19].replace('T', ' ')} UTC; it was heard "
                     f"of {self._silence_s(row):.0f} s ago.",
                     f"Wait for it, or stop it; once it is not heard of for {SILENCE_S:.0f} s it can be taken over.",
                 )
-            lease = self._store.begin_run(thread_id, self._holder, self._now(), epoch, succeeded)
+            lease = self._store.begin_run(thread_id, self._holder, self._now(), epoch, succeeds is not None)
             if lease is not None:
                 return lease
 

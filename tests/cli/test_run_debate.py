@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -488,60 +486,3 @@ def test_a_debate_that_somebody_closes_by_force_ends_the_run_without_a_decision(
     assert result.exit_code == 4
     assert result.stdout.endswith("was closed by force (No longer needed.).\n")
     assert "**CLOSED BY FORCE: there is no decision.**" in Path("out/decision.md").read_text()
-
-
-def hold_door(model_server: Any) -> None:
-    """Lets Door wait for an answer in vain."""
-    model_server.deadline_s = 60
-    model_server.hold_until(2, 1, 2)  # Wind with the checklist, Wall, and Door, who would need company
-
-
-def interrupt_when_door_waits(model_server: Any, pid: Callable[[], int]) -> None:
-    while len(model_server.calls) < 4:
-        assert model_server.arrived.wait(60)
-        model_server.arrived.clear()
-    os.kill(pid(), signal.SIGINT)
-
-
-def test_an_interrupt_keeps_the_turns_and_says_so_last(ask: Command, model_server: Any, debates: Listed) -> None:
-    hold_door(model_server)
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(interrupt_when_door_waits, model_server, os.getpid)
-        result = ask("--thread-id", "2026-01-06-x", "--json")
-    outcome = json.loads(result.stdout)
-    assert result.exit_code == outcome["exit_code"] == 130
-    assert [turn["role"] for turn in outcome["turns"]] == ["Wind", "Wall"]
-    assert re.sub(r"\d{4}-[\dT:.-]+Z", "…", result.stderr).splitlines()[-4:] == [
-        "error: Interrupted.",
-        "2 committed turns are kept: debate-hall show 2026-01-06-x",
-        "uncertain: R1.Door.1 turn, attempt 1 through openai/door-1 at …",
-        "Go on with: run-debate --resume 2026-01-06-x",
-    ]
-    (uncertain,) = outcome["uncertain"]
-    assert (uncertain["slot"], uncertain["step"], uncertain["model"]) == ("R1.Door.1", "turn", "openai/door-1")
-    assert uncertain["tokens"] > 4000  # at most what it may write, and what it reads
-    assert [debate["status"] for debate in debates()] == ["active"]
-
-
-def test_an_interrupt_before_anything_began_keeps_nothing(
-    run: Command, work: Path, debates: Listed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*arguments: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("orchestrator.cli.running.prepare", interrupted)
-    result = run("--rehearse", TOPIC)
-    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "error: Interrupted.\n")
-    assert (debates(), names(work)) == ([], [])
-
-
-def test_an_error_of_our_own_is_told_whole(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*arguments: Any) -> None:
-        raise ZeroDivisionError("by us")
-
-    monkeypatch.setattr("orchestrator.cli.running.prepare", broken)
-    result = run("--rehearse", "--json", TOPIC)
-    outcome = json.loads(result.stdout)
-    assert result.exit_code == outcome["exit_code"] == 1
-    assert outcome["error"]["message"].startswith("Internal error: ZeroDivisionError('by us').")
-    assert 'raise ZeroDivisionError("by us")' in result.stderr

@@ -12,6 +12,5 @@ from endpoint import ModelServer
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     """A debate's place, with a provider of its own."""
-    from endpoint_voices import plausible
-    with ModelServer(lambda call: plausible(call) + ' more of it' * 20, deadline_s=60) as server:
+    with ModelServer(deadline_s=60) as server:
         yield Stage(tmp_path, server)

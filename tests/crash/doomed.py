@@ -27,6 +27,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from orchestrator.cli.run_debate import main
+from orchestrator.drafts import Patience
 from orchestrator.hall import runs
 from orchestrator.hall.sqlite import FILE, SQLiteStore
 
@@ -41,10 +42,16 @@ class Fate:
         by: what it does there: the name of a signal that it sends itself, or FULL, from where on its disk has no room.
         tally: the file to which the names of the places that were passed go at the end.
         silence_s: after how many seconds this process takes another for dead.
+        patient: whether it waits before it asks again.
     """
 
     def __init__(
-        self, at: int = 0, by: str = "SIGKILL", tally: str | None = None, silence_s: float | None = None
+        self,
+        at: int = 0,
+        by: str = "SIGKILL",
+        tally: str | None = None,
+        silence_s: float | None = None,
+        patient: bool = True,
     ) -> None:
         self._at, self._by = at, by
         self._passed: list[str] = []
@@ -53,6 +60,8 @@ class Fate:
             atexit.register(lambda: Path(tally).write_text(json.dumps(self._passed)))
         if silence_s is not None:
             runs.SILENCE_S = silence_s
+        if not patient:
+            Patience.wait = lambda self, state: 0  # type: ignore[method-assign]
 
     def reach(self, place: str) -> None:
         self._passed.append(place)

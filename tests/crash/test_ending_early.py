@@ -79,9 +79,9 @@ def test_a_terminal_that_is_closed_ends_the_run_politely(arguments: list[str], s
 
 def assert_closed_by_force(stage: Stage, stopped: Ended) -> None:
     assert stopped.code == 4, stopped.told
-    assert stopped.outcome["status"] == "force_closed"
-    assert stopped.outcome["exit_code"] == 4
-    assert f"was closed by force ({REASON})" in stopped.answer or REASON in stopped.told
+    assert (stopped.outcome["status"], stopped.outcome["exit_code"]) == ("force_closed", 4)
+    message = f"{THREAD} was closed by force: {REASON}"
+    assert stopped.outcome["error"] == {"code": "force_closed", "message": message}
 
 
 def written(stage: Stage) -> tuple[Debate, tuple[JournalLine, ...]]:

@@ -9,7 +9,10 @@ import signal
 from collections import Counter
 
 import pytest
-from stage import BEGIN, RESUME, Stage, assert_nothing_lost_nothing_twice, ended
+from stage import BEGIN, RESUME, Ended, Stage, assert_nothing_lost_nothing_twice, ended
+
+from endpoint import Answer, Call, server_error
+from endpoint_voices import plausible
 
 pytestmark = pytest.mark.slow
 
@@ -77,13 +80,39 @@ def test_a_run_that_is_killed_while_it_goes_on_goes_on(place: int, stage: Stage)
 
 @pytest.mark.parametrize("sweep", range(8))
 def test_a_run_that_is_killed_again_and_again_comes_to_its_end(sweep: int, stage: Stage) -> None:
+    chance = chance_of(sweep)
+    assert_nothing_lost_nothing_twice(stage, killed_again_and_again(stage, chance))
+
+
+@pytest.mark.parametrize("sweep", range(8))
+def test_a_run_that_is_killed_again_and_again_comes_to_its_end_with_a_provider_that_fails(
+    sweep: int, stage: Stage
+) -> None:
+    chance = chance_of(sweep)
+
+    def reply(call: Call) -> str | Answer:
+        fault = chance.random()
+        if fault < 0.15:
+            return server_error()
+        if fault < 0.3 and call.messages[-2][0] != "assistant":  # what is sent back once comes back good
+            return f"Call {call.number} has nothing to say."
+        return plausible(call)
+
+    stage.server.reply = reply
+    assert_nothing_lost_nothing_twice(stage, killed_again_and_again(stage, chance))
+
+
+def chance_of(sweep: int) -> random.Random:
     seed = os.environ.get("CRASH_SEED") or f"{random.randrange(2**32)}-{sweep}"
     print(f"CRASH_SEED={seed}")  # shown when it fails; set it to see that again
-    chance = random.Random(seed)
-    last = stage.run(*BEGIN, at=chance.randint(1, 110))
+    return random.Random(seed)
+
+
+def killed_again_and_again(stage: Stage, chance: random.Random) -> Ended:
+    last = stage.run(*BEGIN, at=chance.randint(1, 110), patient=False)
     for _ in range(MOST_KILLS):
         if last.code == 0:
-            break
+            return last
         assert last.code == -signal.SIGKILL, last.told
-        last = stage.go_on(at=chance.randint(1, 40))
-    assert_nothing_lost_nothing_twice(stage, last if last.code == 0 else stage.go_on())
+        last = stage.go_on(at=chance.randint(1, 40), patient=False)
+    return last if last.code == 0 else stage.go_on(patient=False)

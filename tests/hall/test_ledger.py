@@ -127,6 +127,9 @@ def test_the_bench_holds_every_kind_of_entry_and_every_column(bench: Bench) -> N
         *("opened", "floor_given", "turn", "vote", "refined", "note", "extended", "tombstoned", "closed"),
         "force_closed",
     }
+    for thread_id in (THREAD, OTHER):
+        records = {json.loads(row["stored"])["kind"] for row in bench.journal(thread_id)}
+        assert records == {"begun", "intent", "outcome"}
     for table, columns in TABLES.items():
         names = [row[1] for row in bench.db.execute(f"PRAGMA table_info({table})")]
         assert names == columns.split()
@@ -382,19 +385,6 @@ def test_what_no_reader_is_shown_may_change(bench: Bench) -> None:
         assert bench.is_tampered()
         assert bench.show() == bench.shown
         bench.restore()
-
-
-@pytest.mark.parametrize("value", ["", "another", "2026-01-06T09:00:00", "9999-12-31T23:59:59Z", "\ufffd"])
-@pytest.mark.parametrize("column", ["place", "pid", "began_at", "beat_at"])
-def test_a_damaged_run_hides_no_debate(bench: Bench, column: str, value: str) -> None:
-    other = 2**62 if column == "pid" else value
-    bench.tamper((f"UPDATE runs SET {column} = ?, released = 0", (other,)))
-    assert bench.is_tampered()
-    assert {listed["thread_id"] for listed in bench.hall.list_debates()} == {THREAD, OTHER}
-    assert bench.hall.runs.seconds(THREAD) >= 0
-    row = bench.hall.runs.row(THREAD)
-    assert row is not None
-    assert str(row.holder).startswith("process ")
 
 
 @pytest.mark.parametrize("column", ["number", "hash", "stored", "text_id"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from halls import THREAD, HastyStore, every_record
+from halls import THREAD, HastyStore, database, every_record
 
 from orchestrator.errors import LeaseLost, NotActive, RunHeld, UnknownThread
 from orchestrator.hall.folder import prepare
@@ -18,6 +19,7 @@ from orchestrator.hall.runs import SILENCE_S, RunDesk, this_process
 from orchestrator.hall.store import Holder, Lease
 
 BEGAN = datetime(2026, 1, 6, 9, tzinfo=UTC)
+NO_TIMES = ("", "another", "2026-01-06T09:00:00", "9999-12-31T23:59:59Z")
 HERE = this_process()
 BEGIN_AND_WAIT = """
 import sys
@@ -154,14 +156,21 @@ def test_a_run_is_handed_over_while_it_goes_on_and_with_what_was_asked_of_it(
         hall.runs.attend(first)
 
 
+@pytest.mark.parametrize("ended", [False, True], ids=["and goes on", "and has ended"])
 def test_a_hand_over_comes_too_late_where_another_has_taken_over(
-    hall: Hall, desk_of: Callable[[Holder], RunDesk]
+    hall: Hall, desk_of: Callable[[Holder], RunDesk], ended: bool
 ) -> None:
+    """The process that was to go on was asleep; what has happened since was not meant for it."""
     first = hall.runs.begin(THREAD)
     hall.runs.release(first)
-    hall.runs.begin(THREAD)
-    with pytest.raises(RunHeld):
+    second = hall.runs.begin(THREAD)
+    if ended:
+        hall.runs.release(second)
+    with pytest.raises(LeaseLost, match="handed over too late"):
         desk_of(Holder("elsewhere pid:[1]", 8)).begin(THREAD, succeeds=first)
+    row = hall.runs.row(THREAD)
+    assert row is not None
+    assert row.epoch == second.epoch
 
 
 def test_where_another_begins_between_the_look_and_the_step_it_holds_the_thread(hall: Hall, store: HastyStore) -> None:
@@ -229,6 +238,30 @@ def test_a_clock_that_is_set_back_gives_no_time_back(hall: Hall, clock: Clock) -
     clock.forward(-60)
     hall.runs.release(lease)
     assert hall.runs.seconds(THREAD) == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "word"),
+    [
+        *(("beat_at", value, "interrupted") for value in NO_TIMES),
+        *(("began_at", value, "running") for value in NO_TIMES),
+        *(("place", value, "running") for value in ("", " ", "another")),
+        ("pid", 2**62, "interrupted"),
+    ],
+)
+def test_a_damaged_run_hides_no_debate_and_holds_nobody_up_for_long(
+    hall: Hall, clock: Clock, tmp_path: Path, column: str, value: object, word: str
+) -> None:
+    hall.runs.begin(THREAD)
+    with closing(database(tmp_path / "state")) as db:
+        db.execute(f"UPDATE runs SET {column} = ?", (value,))
+    assert [listed["run"] for listed in hall.list_debates()] == [word]
+    assert hall.runs.seconds(THREAD) >= 0
+    if word == "running":
+        with pytest.raises(RunHeld, match="process "):
+            hall.runs.begin(THREAD)
+        clock.forward(SILENCE_S)
+    assert hall.runs.begin(THREAD).epoch == 2
 
 
 # ------------------------------------------------------------------------------------------------------- what is told

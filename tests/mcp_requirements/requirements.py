@@ -1,7 +1,8 @@
 """What the two published skills promise, row by row: every rule and parameter, in their own words.
 
 A row's `quote` stands in the skill as it was published (debate-hall 2.1, debate-hall-manual 1.0); its `note` says how
-it is read here, and where ours deliberately differs. A test says which rows it shows with `@shows("id", …)`;
+it is read here, and where ours deliberately differs. The last rows are of our own skill: what it says of whole debates
+that can be resumed, which the published ones do not know. A test says which rows it shows with `@shows("id", …)`;
 `test_requirements.py` checks that each row has a test, and an id that is no row fails where it is written.
 """
 
@@ -16,7 +17,7 @@ Test = TypeVar("Test", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    id: str  # hall.… for the skill debate-hall, manual.… for debate-hall-manual; then the section
+    id: str  # hall.… for the skill debate-hall, manual.… for debate-hall-manual; then the section; ours.… for our own
     source: str  # the section as the skill names it
     quote: str
     note: str = ""
@@ -339,6 +340,22 @@ REQUIREMENTS = (
         ("manual.5.door_barrier", 'DOOR_BARRIER::"Door must read latest state after Wind+Wall commits"'),
         ("manual.5.wall_framework", 'WALL_FRAMEWORK_MODE::"If drafting early, write constraints then apply post-Wind"'),
         ("manual.5.deployment", "DEBATE_HALL_STATE_DIR_set_to_shared_location[avoid_split_brain]"),
+    ),
+    *_from(
+        "our debate-hall §9 RUN_IT_WHOLE",
+        (
+            "ours.9.limits",
+            "cost_limit in US dollars, token_limit, time_limit in seconds: never passed, over all resumes",
+        ),
+        ("ours.9.limits.pause", "a run that meets one is paused"),
+        ("ours.9.failure.pause", "pause, the default"),
+        ("ours.9.failure.degrade", "degrade goes on without a seat while its role has another voice"),
+        ("ours.9.failure.first", "first_words say who is missing and why"),
+        ("ours.9.resume", "resume_debate goes on with a run that is paused, interrupted or at a limit"),
+        ("ours.9.resume.plan", "the plan of its start"),
+        ("ours.9.resume.turns", "no turn again, no draft bought again"),
+        ("ours.9.resume.changes", "name other models or higher limits where its message says so"),
+        ("ours.9.resume.held", "run_held means that it goes on"),
     ),
 )
 

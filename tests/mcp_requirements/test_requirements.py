@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,36 @@ from typing import Any
 import anyio
 import pytest
 
-from building import BUNDLED, RECIPES, THREAD, bundled_agent, bundled_recipe, hall_at, hold, order, plan_of, voices
+from building import (
+    BUNDLED,
+    RECIPES,
+    THREAD,
+    bundled_agent,
+    bundled_recipe,
+    hall_at,
+    hold,
+    order,
+    plan_of,
+    priced,
+    resume,
+    speech,
+    voices,
+)
 from mcp_requirements.calls import Call, Door, opened, read_call
 from mcp_requirements.requirements import BY_ID, REQUIREMENTS, shown_by, shows
 from orchestrator.agent import list_agents
+from orchestrator.errors import ContentRefused, RunPaused, StoppedByLimit
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.octave import parse as parse_octave
+from orchestrator.hall.store import Lease
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Reply, Request
+from orchestrator.models.scripted import Scripted
 from orchestrator.models_file import load_models_file
+from orchestrator.plan import Changes
 from orchestrator.prompt import PROTOCOL
-from orchestrator.recipe import TIERS, Recipe, list_recipes, load_recipe, with_tier
+from orchestrator.recipe import TIERS, Limits, Recipe, list_recipes, load_recipe, with_tier
+from orchestrator.taking_up import TakeUp
 
 pytestmark = pytest.mark.anyio
 
@@ -829,3 +849,93 @@ def test_the_pages_the_skill_points_to_are_there() -> None:
     assert all(patterns.index(one) < patterns.index(next) for one, next in pairwise(titles))
     assert bundled_agent("holistic-orchestrator").role is Role.DOOR
     assert "FROM_A_TASK" in skill("debate-hall")
+
+
+# ------------------------------------------------------------------------------------- whole debates, which are our own
+
+
+class Ended:
+    """A process that has done its work."""
+
+    def poll(self) -> int:
+        return 0
+
+
+@pytest.fixture
+def goes_on(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    """The voices of runs that go on; each does so in this process, and to its end, before its call answers."""
+    model = voices()
+
+    def start(lease: Lease, folder: Path, changes: Changes) -> Ended:
+        anyio.run(partial(resume, hall, model, how=TakeUp(lease, str(folder), changes)))
+        return Ended()
+
+    monkeypatch.setattr("orchestrator.background.start", start)
+    return model
+
+
+@pytest.fixture
+def second_wall_fails() -> Scripted:
+    """Voices among which that of the second lens is never heard."""
+
+    def refuse(request: Request) -> None:
+        if "failure" in (request.task.lens or ""):
+            raise ContentRefused("the filter did not like it", model=request.model)
+
+    return voices(refuse)
+
+
+def test_what_our_own_rows_quote_stands_in_our_skill() -> None:
+    ours = [row for row in REQUIREMENTS if row.id.startswith("ours.")]
+    assert [row.quote for row in ours if row.quote not in skill("debate-hall")] == []
+
+
+@shows("ours.9.resume", "ours.9.resume.plan", "ours.9.resume.turns", "ours.9.failure.pause")
+async def test_a_paused_run_goes_on_with_its_plan_and_buys_nothing_again(
+    door: Door, hall: Hall, goes_on: Scripted, second_wall_fails: Scripted
+) -> None:
+    with pytest.raises(RunPaused, match="the filter did not like it"):
+        await hold(hall, plan_of("fortress"), second_wall_fails)
+    paused = await door("debate_status", thread_id=THREAD)
+    assert (paused["run"]["state"], paused["status"]) == ("paused", "active")
+    before = hall.debate(THREAD)
+    ended = await door("resume_debate", thread_id=THREAD)
+    assert (ended["run"]["state"], ended["status"], ended["marks"]) == ("done", "synthesis", [])
+    debate = hall.debate(THREAD)
+    assert (debate.plan, debate.lines[: len(before.lines)]) == (before.plan, before.lines)
+    assert order(debate) == "WLLLD · WLLD"
+    answered = len(second_wall_fails.requests) - 1  # Wind and two of three checklists
+    assert (answered, len(goes_on.requests)) == (3, plan_of("fortress").calls - answered)
+
+
+@shows("ours.9.limits", "ours.9.limits.pause", "ours.9.resume.changes")
+async def test_a_run_that_meets_its_limit_is_paused_and_goes_on_with_a_higher_one(
+    door: Door, hall: Hall, goes_on: Scripted
+) -> None:
+    model = Scripted(lambda request: priced(speech(request, 1)))  # each takes 110 tokens
+    with pytest.raises(StoppedByLimit):
+        await hold(hall, plan_of("speed", limits=Limits(tokens=14_000)), model)
+    stopped = await door("debate_status", thread_id=THREAD)
+    assert (stopped["run"]["state"], stopped["turn_count"]) == ("paused", 0)
+    ended = await door("resume_debate", thread_id=THREAD, token_limit=100_000)
+    assert (ended["run"]["state"], ended["turn_count"]) == ("done", 3)
+    assert len(goes_on.requests) == 4 - len(model.requests)
+
+
+@shows("ours.9.failure.degrade", "ours.9.failure.first")
+async def test_a_degraded_run_decides_and_says_who_is_missing_and_why(
+    door: Door, hall: Hall, second_wall_fails: Scripted
+) -> None:
+    await hold(hall, plan_of("fortress", on_failure="degrade"), second_wall_fails)
+    ended = await door("debate_status", thread_id=THREAD)
+    assert ended["decision"].startswith("Therefore ")
+    (first,) = ended["first_words"]
+    assert first.startswith("DEGRADED: Wall critical-engineer (R1.Wall.2) is missing: the filter did not like it")
+
+
+@shows("ours.9.resume.held")
+async def test_a_run_that_goes_on_is_refused(door: Door, hall: Hall) -> None:
+    plan = plan_of("speed")
+    hall.open_run(THREAD, QUESTION, plan.encode(), plan.mode, plan.turns, 1)
+    hall.runs.begin(THREAD)
+    assert (await door.refused("resume_debate", thread_id=THREAD)).startswith("run_held: process ")

@@ -20,8 +20,9 @@ from mcp_types import CallToolResult
 
 from orchestrator import background
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import open_store
+from orchestrator.hall.store import Lease, open_store
 from orchestrator.mcp_server import build
+from orchestrator.plan import Changes
 
 SERVE = [sys.executable, str(Path(sysconfig.get_path("scripts")) / "debate-hall"), "serve"]
 
@@ -51,8 +52,8 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Popen[bytes]]]:
     started: list[Popen[bytes]] = []
     start = background.start
 
-    def kept(thread_id: str, folder: Path) -> Popen[bytes]:
-        started.append(start(thread_id, folder))
+    def kept(lease: Lease, folder: Path, changes: Changes) -> Popen[bytes]:
+        started.append(start(lease, folder, changes))
         return started[-1]
 
     monkeypatch.setattr(background, "start", kept)

@@ -8,7 +8,9 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
-from mcp_types import CreateMessageRequestParams, CreateMessageResult, TextContent
+from mcp_types import CreateMessageRequestParams, CreateMessageResult, ErrorData, TextContent
+
+from building import wordy
 
 pytestmark = pytest.mark.anyio
 
@@ -17,14 +19,17 @@ EARLIER = "legacy"  # the protocol versions in which a server may ask its client
 
 
 class Sampler:
-    """A client's model: it keeps what it was asked and answers every role alike."""
+    """A client's model: it keeps what it was asked and answers every role alike, but for those that it refuses."""
 
-    def __init__(self) -> None:
+    def __init__(self, refuses: str = "nobody") -> None:
         self.asked: list[CreateMessageRequestParams] = []
+        self._refuses = refuses
 
-    async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult:
+    async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
         self.asked.append(params)
-        text = f"VERDICT: APPROVED\nWhat if answer {len(self.asked)} moved one table at a time?"
+        if f"You are {self._refuses}" in str(params.messages[-1].content):
+            return ErrorData(code=-1, message="its user said no")
+        text = wordy(f"VERDICT: APPROVED\nWhat if answer {len(self.asked)} moved one table at a time?")
         return CreateMessageResult(role="assistant", model="its-own-model", content=TextContent(text=text))
 
 
@@ -40,6 +45,26 @@ async def test_the_clients_model_holds_a_debate_to_its_end(server: MCPServer) ->
     assert {turn["model"] for turn in shown["transcript"]} == {"its-own-model"}
     assert all(asked.system_prompt and "Wind (PATHOS" in asked.system_prompt for asked in sampler.asked)
     assert len(sampler.asked) >= 4  # Wind beside the checklist, Wall, Door
+
+
+async def test_a_debate_that_its_client_paused_goes_on_with_its_client_and_not_without(server: MCPServer) -> None:
+    refuses, sampler = Sampler("Door"), Sampler()
+    resume: dict[str, Any] = {"thread_id": "2026-01-06-kafka", "wait": True}
+    with anyio.fail_after(20):
+        async with Client(server, sampling_callback=refuses, mode=EARLIER) as client:
+            arguments = {"topic": "Kafka?", "recipe": "speed", **resume, **ALL}
+            paused = (await client.call_tool("run_debate", arguments)).structured_content
+        async with Client(server, mode=EARLIER) as other:
+            refused = await other.call_tool("resume_debate", resume)
+        async with Client(server, sampling_callback=sampler, mode=EARLIER) as client:
+            at_once = await client.call_tool("resume_debate", {**resume, "wait": False})
+            ended = (await client.call_tool("resume_debate", resume)).structured_content
+    assert (paused["run"]["state"], paused["turn_count"], paused["next_role"]) == ("paused", 2, "Door")
+    assert "its user said no" in paused["run"]["message"]
+    assert refused.content[0].text.startswith("usage: The route `client` needs a client that offers sampling")
+    assert at_once.content[0].text.startswith("usage: The route `client` asks your own model while you wait.")
+    assert (ended["run"]["state"], ended["status"], ended["turn_count"]) == ("done", "synthesis", 3)
+    assert len(sampler.asked) == 1  # Door alone
 
 
 @pytest.mark.parametrize(

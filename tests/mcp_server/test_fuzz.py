@@ -17,13 +17,18 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from processes import text_of
 
+from building import plan_of
 from orchestrator import background
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.store import Lease
+from orchestrator.hall.terms import Role
 from orchestrator.mcp_server import build
+from orchestrator.plan import Changes
 
 REFUSAL = re.compile(r"[a-z_]+: \S.*")
 DEADLINE_S = 30
-THREADS = ("fixed", "mediated", "closed", "planned")
+THREADS = ("fixed", "mediated", "closed", "planned", "paused")
+REHEARSAL = plan_of("speed", routes={role: ["rehearsal"] for role in Role})
 
 HOSTILE = st.sampled_from(
     [
@@ -61,6 +66,11 @@ RIGHT: dict[str, st.SearchStrategy[Any]] = {
     "tier": st.sampled_from(["2", "3:security", None]),
     "models": st.sampled_from(["models", "local", "nobody"]),
     "rehearse": st.booleans(),
+    "cost_limit": st.sampled_from([0.01, 2, 1e9]),
+    "token_limit": st.sampled_from([1, 200_000]),
+    "time_limit": st.sampled_from([0.5, 600]),
+    "assume_price": st.sampled_from(["3/15", "3", "", "-1/2"]),
+    "on_failure": st.sampled_from(["pause", "degrade", None]),
     "context": st.lists(HOSTILE | st.sampled_from(["brief.md", "*.md"]), max_size=2),
     "wait": st.just(False),
     "wait_seconds": st.just(0),
@@ -78,8 +88,8 @@ def no_processes() -> Iterator[list[str]]:
         def poll(self) -> int:
             return 0
 
-    def start(thread_id: str, folder: Path) -> Idle:
-        started.append(thread_id)
+    def start(lease: Lease, folder: Path, changes: Changes) -> Idle:
+        started.append(lease.thread_id)
         return Idle()
 
     with pytest.MonkeyPatch.context() as patch:
@@ -93,7 +103,9 @@ def furnish(hall: Hall) -> None:
     hall.add_turn("fixed", "Wind", "What if?")
     hall.force_close_debate("closed", "enough")
     hall.open_run("planned", "Kafka?", "{}", "mediated", 3, 1)
-    hall.runs.begin("planned", "nobody")
+    hall.runs.begin("planned")
+    hall.open_run("paused", "Kafka?", REHEARSAL.encode(), REHEARSAL.mode, REHEARSAL.turns, 1, REHEARSAL.marks)
+    hall.runs.release(hall.runs.begin("paused"))
 
 
 def arguments_of(schema: dict[str, Any], data: st.DataObject) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from processes import processes as processes
 from processes import root as root
 from processes import server as server
 
-from endpoint import Call, ModelServer, tokens, wrong_key
+from endpoint import Call, ModelServer, content_policy, tokens, wrong_key
+from endpoint_voices import plausible
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]  # each run imports litellm in a process of its own
 
@@ -71,7 +72,8 @@ def held(model_server: ModelServer) -> Awaited:
 
 
 async def begin(call: Ask, **arguments: Any) -> dict[str, Any]:
-    return await call("run_debate", topic=TOPIC, recipe="speed", models="loopback", thread_id=THREAD, **arguments)
+    asked = {"topic": TOPIC, "recipe": "speed", "models": "loopback", "thread_id": THREAD, **arguments}
+    return await call("run_debate", **asked)
 
 
 def tidy(told: object, tmp_path: Path) -> None:
@@ -86,11 +88,7 @@ async def test_a_run_decides_and_says_what_it_took(
     ended = await begin(call, wait=True)
     assert (ended["status"], ended["marks"], ended["run"]["state"]) == ("synthesis", [], "done")
     assert "decides to take one step" in ended["decision"]
-    taken = {
-        "input": sum(tokens(made.messages) for made in model_server.calls),
-        "cached": sum(made.cached for made in model_server.calls),
-        "output": sum(tokens((("assistant", made.answer or ""),)) for made in model_server.calls),
-    }
+    taken = bill(model_server)
     assert ended["run"]["tokens"] == taken
     fresh = taken["input"] - taken["cached"]
     assert Decimal(ended["run"]["cost_usd"]) * 10_000_000 == 10 * fresh + 5 * taken["cached"] + 30 * taken["output"]
@@ -131,11 +129,93 @@ async def test_a_run_is_seen_at_work_and_a_killed_one_is_interrupted(
         ]
         processes[0].kill()
         assert await over(processes[0]) == -signal.SIGKILL
-        assert (await status(client, THREAD))["run"]["state"] == "running", "it may only be slow"
-    async with elsewhere(later_s=20) as client:
         late = await status(client, THREAD, wait_seconds=20)
         assert (late["run"]["state"], late["run"]["drafting"]) == ("interrupted", [])
         assert (late["status"], late["turn_count"], late["next_role"]) == ("active", 2, "Door")
+
+
+async def resumed(client: Client, **arguments: Any) -> dict[str, Any]:
+    """How a debate stands when its run has gone on to the end."""
+    result = await client.call_tool("resume_debate", {"thread_id": THREAD, "wait": True, **arguments})
+    assert not result.is_error, text_of(result)
+    told: dict[str, Any] = result.structured_content or {}
+    return told
+
+
+def bill(server: ModelServer) -> dict[str, int]:
+    """The tokens of every call that was answered."""
+    answered = [made for made in server.calls if made.answer is not None]
+    return {
+        "input": sum(tokens(made.messages) for made in answered),
+        "cached": sum(made.cached for made in answered),
+        "output": sum(tokens((("assistant", made.answer or ""),)) for made in answered),
+    }
+
+
+async def test_a_killed_run_is_resumed_by_another_server_and_what_runs_is_refused(
+    call: Ask, held: Awaited, model_server: ModelServer, processes: list[Popen[bytes]], out: Path
+) -> None:
+    await begin(call)
+    await held.wait()
+    async with elsewhere() as client:
+        refused = await client.call_tool("resume_debate", {"thread_id": THREAD})
+        assert text_of(refused).startswith(f"run_held: process {processes[0].pid} on ")
+        processes[0].kill()
+        assert await over(processes[0]) == -signal.SIGKILL
+        model_server.hold_until()
+        ended = await resumed(client)
+    assert (ended["run"]["state"], ended["status"], ended["turn_count"]) == ("done", "synthesis", 3)
+    assert [made.model for made in model_server.calls].count("door-1") == 2  # the one in flight, and once more
+    assert len(model_server.calls) == 5
+    assert ended["run"]["tokens"] == bill(model_server)
+    (uncertain,) = ended["run"]["uncertain"]
+    assert uncertain.startswith("R1.Door.1 turn, attempt 1 through openai/door-1 at ")
+    assert await over(processes[1]) == 0
+    assert json.loads((out / THREAD / "debate.json").read_text())["head"] == ended["head"]
+    assert (out / THREAD / "run.log").read_text() == ""
+
+
+async def test_a_run_that_met_its_limit_says_so_and_goes_on_with_a_higher_one(
+    call: Ask, model_server: ModelServer, processes: list[Popen[bytes]], tmp_path: Path
+) -> None:
+    stopped = await begin(call, wait=True, cost_limit=0.02)
+    assert (stopped["run"]["state"], stopped["decision"]) == ("paused", None)
+    assert "of $0.02 is left." in stopped["run"]["message"]
+    ended = await call("resume_debate", thread_id=THREAD, wait=True, cost_limit=0.2)
+    assert (ended["run"]["state"], ended["marks"], ended["status"]) == ("done", [], "synthesis")
+    assert len(model_server.calls) == 4
+    assert ended["run"]["tokens"] == bill(model_server)
+    assert Decimal(stopped["run"]["cost_usd"]) < Decimal(ended["run"]["cost_usd"]) < Decimal("0.2")
+    tidy(ended, tmp_path)
+
+
+async def test_a_degraded_run_decides_and_says_first_who_is_missing_and_why(
+    call: Ask, model_server: ModelServer, tmp_path: Path
+) -> None:
+    model_server.reply = lambda made: content_policy() if "on-call load" in made.task else plausible(made)
+    ended = await begin(call, recipe="fortress", on_failure="degrade", wait=True)
+    assert (ended["status"], ended["marks"]) == ("synthesis", ["DEGRADED"])
+    (first,) = ended["first_words"]
+    assert first.startswith("DEGRADED: Wall critical-engineer (R1.Wall.2) is missing: openai/wall-1 answered HTTP 400")
+    assert "decides to take one step" in ended["decision"]
+    tidy(ended, tmp_path)
+
+
+def environment_of(pid: int) -> set[bytes]:
+    """The names in a process's environment."""
+    return {line.partition(b"=")[0] for line in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")}
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+async def test_a_run_inherits_the_keys_and_not_the_servers_token(
+    call: Ask, held: Awaited, processes: list[Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBATE_HALL_TOKEN", "a-token-of-good-length-1234")
+    await begin(call)
+    await held.wait()
+    inherited = environment_of(processes[0].pid)
+    assert b"OUR_API_KEY" in inherited
+    assert b"DEBATE_HALL_TOKEN" not in inherited
 
 
 async def test_a_cancelled_run_drops_its_call_and_people_can_go_on(

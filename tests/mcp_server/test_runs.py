@@ -23,7 +23,9 @@ from processes import server as server
 
 from orchestrator import background
 from orchestrator.hall.hall import Hall
-from orchestrator.mcp_server import build, runs
+from orchestrator.hall.store import Lease
+from orchestrator.mcp_server import build, launching, runs
+from orchestrator.plan import Changes
 
 Call = Callable[..., Awaitable[dict[str, Any]]]
 Refused = Callable[..., Awaitable[str]]
@@ -42,12 +44,12 @@ class Idle:
 
 
 @pytest.fixture
-def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """No process is started; returns the threads that one would have been started for."""
-    asked: list[str] = []
+def idle(monkeypatch: pytest.MonkeyPatch) -> list[Lease]:
+    """No process is started; returns the leases that would have been handed over."""
+    asked: list[Lease] = []
 
-    def start(thread_id: str, folder: Path) -> Idle:
-        asked.append(thread_id)
+    def start(lease: Lease, folder: Path, changes: Changes) -> Idle:
+        asked.append(lease)
         return Idle()
 
     monkeypatch.setattr(background, "start", start)
@@ -116,7 +118,7 @@ async def test_progress_is_told_until_the_end_each_notice_further_than_the_one_b
 
 
 async def test_a_client_that_waits_hears_of_a_silent_run_too(
-    client: Client, idle: list[str], monkeypatch: pytest.MonkeyPatch
+    client: Client, idle: list[Lease], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "PROGRESS_S", 0.0)
     heard, enough = list[float](), anyio.Event()
@@ -164,16 +166,16 @@ async def test_what_was_asked_before_the_process_is_there_is_heard(call: Call, p
 # -------------------------------------------------------------------------------------------------------- thread ids
 
 
-async def test_ids_are_made_of_the_topic_and_never_taken_twice(call: Call, out: Path, idle: list[str]) -> None:
+async def test_ids_are_made_of_the_topic_and_never_taken_twice(call: Call, out: Path, idle: list[Lease]) -> None:
     first = (await call("run_debate", topic=TOPIC, rehearse=True))["thread_id"]
     (out / f"{first}-2").mkdir(parents=True)  # the files of another hall's run
     second = await call("run_debate", topic=TOPIC, rehearse=True)
     assert second["thread_id"] == f"{first}-3"
-    assert idle == [first, f"{first}-3"]
+    assert [lease.thread_id for lease in idle] == [first, f"{first}-3"]
 
 
 async def test_a_taken_id_is_refused_in_any_case_and_nothing_is_begun(
-    call: Call, refused: Refused, idle: list[str]
+    call: Call, refused: Refused, idle: list[Lease]
 ) -> None:
     await call("init_debate", thread_id="2026-01-06-Kafka", topic="Kafka?")
     told = await refused("run_debate", topic=TOPIC, rehearse=True, thread_id="2026-01-06-kafka")
@@ -183,7 +185,7 @@ async def test_a_taken_id_is_refused_in_any_case_and_nothing_is_begun(
 
 
 async def test_what_cannot_be_an_id_is_refused_before_a_folder_is_made(
-    refused: Refused, idle: list[str], tmp_path: Path
+    refused: Refused, idle: list[Lease], tmp_path: Path
 ) -> None:
     for thread_id in ("../up", "a/b", "", ".", "a b", "x" * 129, "line\nbreak", "ünï", "nul\0"):
         told = await refused("run_debate", topic=TOPIC, rehearse=True, thread_id=thread_id)
@@ -200,7 +202,7 @@ def blocked(out: Path) -> None:
 
 @pytest.mark.usefixtures("blocked")
 async def test_a_folder_that_cannot_be_written_is_told_before_a_debate_is_opened(
-    call: Call, refused: Refused, idle: list[str], tmp_path: Path
+    call: Call, refused: Refused, idle: list[Lease], tmp_path: Path
 ) -> None:
     told = await refused("run_debate", topic=TOPIC, rehearse=True)
     assert told.startswith("usage: Cannot write to ")
@@ -214,7 +216,7 @@ async def test_by_default_runs_write_into_the_state_folder(
 ) -> None:
     folders: list[Path] = []
 
-    def start(thread_id: str, folder: Path) -> Idle:
+    def start(lease: Lease, folder: Path, changes: Changes) -> Idle:
         folders.append(folder)
         return Idle()
 
@@ -228,7 +230,7 @@ async def test_by_default_runs_write_into_the_state_folder(
 # ---------------------------------------------------------------------------------------------------- what is refused
 
 
-async def test_a_topic_that_is_none_is_refused(refused: Refused, idle: list[str]) -> None:
+async def test_a_topic_that_is_none_is_refused(refused: Refused, idle: list[Lease]) -> None:
     for topic in ("", " \n", "x" * 12_001, "nul \0", "half \ud800"):
         assert (await refused("run_debate", topic=topic, rehearse=True)).startswith("invalid_input: "), topic
     assert idle == []
@@ -255,7 +257,7 @@ def mine(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("mine")
 @pytest.mark.parametrize("what", ["recipe", "models"])
-async def test_recipes_and_models_go_by_name_never_by_path(refused: Refused, idle: list[str], what: str) -> None:
+async def test_recipes_and_models_go_by_name_never_by_path(refused: Refused, idle: list[Lease], what: str) -> None:
     """Whether a file is there makes no difference."""
     for name in ("mine.yaml", "./mine", "sub/mine", "/etc/passwd", "MINE.YML", "../work/mine.yaml"):
         told = await refused("run_debate", **{"topic": TOPIC, "rehearse": True, what: name})
@@ -264,7 +266,7 @@ async def test_recipes_and_models_go_by_name_never_by_path(refused: Refused, idl
     assert idle == []
 
 
-async def test_a_models_file_of_the_user_is_found_by_its_name(call: Call, idle: list[str], tmp_path: Path) -> None:
+async def test_a_models_file_of_the_user_is_found_by_its_name(call: Call, idle: list[Lease], tmp_path: Path) -> None:
     shelf = tmp_path / "config" / "debate-hall" / "configs"
     shelf.mkdir(parents=True)
     routes = "".join(f"  {cognition}: [rehearsal]\n" for cognition in ("PATHOS", "ETHOS", "LOGOS"))
@@ -273,7 +275,7 @@ async def test_a_models_file_of_the_user_is_found_by_its_name(call: Call, idle: 
     assert begun["marks"] == ["REHEARSAL"]
 
 
-async def test_seats_that_nobody_can_fill_are_refused(refused: Refused, idle: list[str]) -> None:
+async def test_seats_that_nobody_can_fill_are_refused(refused: Refused, idle: list[Lease]) -> None:
     for arguments in (
         {},  # no key
         {"wind": ["openai/a b"]},
@@ -288,7 +290,7 @@ async def test_seats_that_nobody_can_fill_are_refused(refused: Refused, idle: li
     assert idle == []
 
 
-async def test_a_server_holds_so_many_runs_at_once_and_not_one_more(server: MCPServer, idle: list[str]) -> None:
+async def test_a_server_holds_so_many_runs_at_once_and_not_one_more(server: MCPServer, idle: list[Lease]) -> None:
     """All ask at the same moment."""
     answers: list[str] = []
 
@@ -297,16 +299,16 @@ async def test_a_server_holds_so_many_runs_at_once_and_not_one_more(server: MCPS
         answers.append(text_of(result).split(":")[0] if result.is_error else "begun")
 
     async with Client(server) as client, anyio.create_task_group() as group:
-        for _ in range(runs.MOST_RUNS + 4):
+        for _ in range(launching.MOST_RUNS + 4):
             group.start_soon(ask, client)
-    assert sorted(answers) == ["begun"] * runs.MOST_RUNS + ["limit_reached"] * 4
-    assert len(idle) == runs.MOST_RUNS
+    assert sorted(answers) == ["begun"] * launching.MOST_RUNS + ["limit_reached"] * 4
+    assert len(idle) == launching.MOST_RUNS
 
 
 async def test_a_run_that_has_ended_makes_room(
     call: Call, refused: Refused, monkeypatch: pytest.MonkeyPatch, processes: list[Popen[bytes]]
 ) -> None:
-    monkeypatch.setattr(runs, "MOST_RUNS", 1)
+    monkeypatch.setattr(launching, "MOST_RUNS", 1)
     await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True)
     assert (await refused("run_debate", topic=TOPIC, rehearse=True)).startswith("limit_reached: ")
     assert await over(processes[0]) == 0
@@ -317,7 +319,7 @@ async def test_a_run_that_has_ended_makes_room(
 
 
 async def test_evidence_below_a_root_is_read_and_cited_by_its_name_there(
-    call: Call, hall: Hall, root: Path, idle: list[str]
+    call: Call, hall: Hall, root: Path, idle: list[Lease]
 ) -> None:
     (root / "notes").mkdir()
     (root / "brief.md").write_text("Orders must not be lost.\n")
@@ -365,7 +367,7 @@ WAYS_OUT = [
 
 
 async def test_nothing_outside_the_roots_is_read_and_whether_it_is_there_is_not_told(
-    refused: Refused, idle: list[str], root: Path, outside: Path
+    refused: Refused, idle: list[Lease], root: Path, outside: Path
 ) -> None:
     leaks = {}
     for way in WAYS_OUT:
@@ -377,7 +379,7 @@ async def test_nothing_outside_the_roots_is_read_and_whether_it_is_there_is_not_
 
 
 async def test_a_glob_does_not_follow_a_link_out_of_the_root(
-    refused: Refused, idle: list[str], root: Path, outside: Path
+    refused: Refused, idle: list[Lease], root: Path, outside: Path
 ) -> None:
     (root / "there.md").unlink()
     (root / "gone.md").unlink()
@@ -388,7 +390,7 @@ async def test_a_glob_does_not_follow_a_link_out_of_the_root(
 
 
 async def test_without_roots_there_is_no_evidence_at_all(
-    hall: Hall, idle: list[str], root: Path, outside: Path
+    hall: Hall, idle: list[Lease], root: Path, outside: Path
 ) -> None:
     async with Client(build(hall, roots=(), out=None)) as client:
         for way in ("{}", "*{}", "**/*.md", "{root}/{}", "../outside/{}", "~/{}", "/etc/passwd", "/"):
@@ -399,7 +401,7 @@ async def test_without_roots_there_is_no_evidence_at_all(
     assert idle == []
 
 
-async def test_a_secret_below_a_root_is_refused_and_not_quoted(refused: Refused, idle: list[str], root: Path) -> None:
+async def test_a_secret_below_a_root_is_refused_and_not_quoted(refused: Refused, idle: list[Lease], root: Path) -> None:
     key = "sk-proj-" + "a1B2c3D4e5" * 5
     for name in (".env", "id_rsa", "notes.md"):
         (root / name).write_text(f"OPENAI_API_KEY={key}\n")
@@ -413,7 +415,7 @@ async def test_a_secret_below_a_root_is_refused_and_not_quoted(refused: Refused,
 
 
 async def test_what_is_no_file_below_a_root_is_refused_without_the_roots_place(
-    refused: Refused, idle: list[str], root: Path, tmp_path: Path
+    refused: Refused, idle: list[Lease], root: Path, tmp_path: Path
 ) -> None:
     (root / "sub").mkdir()
     wrong = [
@@ -460,7 +462,7 @@ async def test_a_thread_that_nobody_knows_is_refused(refused: Refused) -> None:
     assert (await refused("cancel_run", thread_id="nowhere", reason="why")).startswith("unknown_thread: ")
 
 
-async def test_bad_arguments_are_refused_by_name(call: Call, refused: Refused, idle: list[str]) -> None:
+async def test_bad_arguments_are_refused_by_name(call: Call, refused: Refused, idle: list[Lease]) -> None:
     await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
     for name, value in (
         *(("wait_seconds", value) for value in (-1, 51, "3", True, None)),
@@ -473,14 +475,14 @@ async def test_bad_arguments_are_refused_by_name(call: Call, refused: Refused, i
         assert name in told, (name, value)
 
 
-async def test_waiting_ends_when_the_time_is_up(call: Call, idle: list[str]) -> None:
+async def test_waiting_ends_when_the_time_is_up(call: Call, idle: list[Lease]) -> None:
     await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
     now = await call("debate_status", thread_id="x", wait_seconds=0.3)
     assert (now["run"]["state"], now["run"]["news"]) == ("running", -1)
 
 
 async def test_waiting_ends_with_news_of_another_process(
-    call: Call, hall: Hall, idle: list[str], monkeypatch: pytest.MonkeyPatch
+    call: Call, hall: Hall, idle: list[Lease], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is told while the call waits comes through another hall on the same folder."""
     read, looked = hall.runs.reports, threading.Event()
@@ -502,29 +504,30 @@ async def test_waiting_ends_with_news_of_another_process(
             group.start_soon(wait)
             assert await anyio.to_thread.run_sync(looked.wait, 20)
             report = {"type": "round_started", "round": 1, "rounds": 4, "at": "2026-01-06T09:00:00.000Z"}
-            await anyio.to_thread.run_sync(writer.runs.report, "x", [report])
+            await anyio.to_thread.run_sync(writer.runs.report, idle[0], [report])
     assert answers[0]["run"]["news"] == 0
     assert answers[0]["run"]["round"] == 1
 
 
-async def test_news_that_came_before_the_call_is_told_at_once(call: Call, hall: Hall, idle: list[str]) -> None:
+async def test_news_that_came_before_the_call_is_told_at_once(call: Call, hall: Hall, idle: list[Lease]) -> None:
     await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
-    hall.runs.report("x", [{"type": "round_started", "round": 1, "rounds": 4, "at": "2026-01-06T09:00:00.000Z"}])
+    hall.runs.report(idle[0], [{"type": "round_started", "round": 1, "rounds": 4, "at": "2026-01-06T09:00:00.000Z"}])
     assert (await call("debate_status", thread_id="x", wait_seconds=50, after=-1))["run"]["news"] == 0
 
 
-async def test_a_run_that_is_not_heard_of_is_interrupted(call: Call, idle: list[str]) -> None:
+async def test_a_run_that_is_not_heard_of_is_interrupted(call: Call, idle: list[Lease]) -> None:
     await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
     async with elsewhere(later_s=20) as client:
         assert (await status(client, "x", wait_seconds=50))["run"]["state"] == "interrupted"
 
 
 async def test_what_a_run_was_paused_by_is_told_without_places_and_keys(
-    call: Call, hall: Hall, idle: list[str], state: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, hall: Hall, idle: list[Lease], state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUR_KEY", "correct horse battery")
     await call("run_debate", topic=TOPIC, rehearse=True, thread_id="x")
     message = f"The store {state}/hall.sqlite3 is locked: correct horse battery."
-    hall.runs.report("x", [{"type": "paused", "code": "store", "message": message, "at": "2026-01-06T09:00:00.000Z"}])
+    paused = {"type": "paused", "code": "store", "message": message, "at": "2026-01-06T09:00:00.000Z"}
+    hall.runs.report(idle[0], [paused])
     now = await call("debate_status", thread_id="x")
     assert now["run"]["message"] == "The store <state folder>/hall.sqlite3 is locked: [secret removed]."

@@ -6,17 +6,16 @@ The ill model is served by a server of its own, so that it can refuse connection
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from provider import Provider, Question, Stage, Trouble, bill, question_in, question_of, reseated, speaks
 
-from building import THREAD, hall_at, order, plan_of, turns_of
+from building import THREAD, order, plan_of, turns_of
 from endpoint import (
     Answer,
     Call,
@@ -44,9 +43,8 @@ from orchestrator.hall.octave import parse
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Model, Reply, Request, Step, Usage
 from orchestrator.models.litellm import LiteLLM
-from orchestrator.plan import OnFailure, Plan, PlannedRound, PlannedSeat
+from orchestrator.plan import OnFailure, Plan, PlannedSeat
 from orchestrator.record import Attempts, DecisionRecord, Substitution, make_record
-from provider import Provider, Question, Stage, Trouble, bill, question_in, question_of, speaks
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.xdist_group("litellm")]
 
@@ -202,16 +200,10 @@ class Ward:
 def ailing(plan: Plan, place: Place, *spares: str, on_failure: OnFailure = "pause") -> Plan:
     """The plan with a model of its own for the seat at `place`, in every round."""
 
-    def seat(planned: PlannedSeat) -> PlannedSeat:
-        is_it = (planned.role, planned.slot.rpartition(".")[2]) == (place.role, str(place.seat))
-        return planned.model_copy(update={"routes": (ILL, *spares)}) if is_it else planned
+    def is_it(seat: PlannedSeat) -> bool:
+        return (seat.role, seat.slot.rpartition(".")[2]) == (place.role, str(place.seat))
 
-    def planned(number: PlannedRound) -> PlannedRound:
-        return number.model_copy(
-            update={name: tuple(map(seat, getattr(number, name))) for name in ("winds", "walls", "doors")}
-        )
-
-    return plan.model_copy(update={"rounds": tuple(map(planned, plan.rounds)), "on_failure": on_failure})
+    return reseated(plan, is_it, routes=(ILL, *spares)).model_copy(update={"on_failure": on_failure})
 
 
 @cache
@@ -232,18 +224,6 @@ def healthy() -> Iterator[Provider]:
 def ill() -> Iterator[Provider]:
     with Provider() as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-async def litellm() -> AsyncIterator[LiteLLM]:
-    async with aclosing(LiteLLM()) as model:
-        yield model
-
-
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Hall]:
-    with hall_at(tmp_path / "state") as hall:
-        yield hall
 
 
 @pytest.fixture

@@ -4,28 +4,34 @@ keeps a bill of its own."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 
-from building import NO_WAITS, THREAD, TOPIC, wordy
+from building import NO_WAITS, THREAD, TOPIC, plan_of, wordy
 from endpoint import Answer, Call, ModelServer
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid
+from orchestrator.errors import RunPaused
 from orchestrator.events import Event
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.journal import Intent
 from orchestrator.hall.terms import Role
 from orchestrator.journal import Journal
 from orchestrator.models.base import Endpoint, Model, Request, Step, Usage
-from orchestrator.plan import Plan
+from orchestrator.plan import Changes, Plan, PlannedRound, PlannedSeat
+from orchestrator.recipe import NO_LIMITS, Limits
 from orchestrator.runner import Run, hold_debate, run_debate
+from orchestrator.taking_up import NO_CHANGES, TakeUp
+from orchestrator.usage import total
 
 E = TypeVar("E", bound=Event)
 
+ALL_ALIKE: Mapping[str, int] = MappingProxyType({})
 PRICES = {"input": Decimal("0.000001"), "cached": Decimal("0.0000005"), "output": Decimal("0.000003")}
 
 _ASKED = re.compile(r"It is round (\d+) of \d+\. You are (Wind|Wall|Door), agent ([\w-]+)\.")
@@ -108,34 +114,57 @@ class Trouble:
 
 
 class Provider(ModelServer):
-    """The server; `troubles` are what is wrong with its models, `say` is how they speak."""
+    """The server.
 
-    def __init__(
-        self,
-        say: Callable[[Call], str | Answer] = speaks,
-        *,
-        latency_s: float = 0,
-        count: Callable[[Sequence[tuple[str, str]]], int] | None = None,
-    ) -> None:
-        super().__init__(self._answers, latency_s=latency_s, count=count)
-        self.say = say
+    Args:
+        say: what its models answer.
+        dear: the models that cost more than `PRICES`, so many times as much.
+
+    Attributes:
+        troubles: what is wrong with its models.
+    """
+
+    def __init__(self, say: Callable[[Call], str | Answer] = speaks, dear: Mapping[str, int] = ALL_ALIKE) -> None:
+        super().__init__(self._answers)
+        self.say, self.dear = say, dear
         self.troubles: list[Trouble] = []
+        self.refused: set[int] = set()  # the numbers of the calls that were answered with an HTTP error
 
-    def endpoint(self, context_tokens: int | None = 200_000) -> Endpoint:
+    def endpoint(self, model: str = "", context_tokens: int | None = 200_000) -> Endpoint:
+        factor = self.dear.get(model, 1)
         return Endpoint(
             api_base=self.base_url,
-            input_cost_per_token=PRICES["input"],
-            cached_cost_per_token=PRICES["cached"],
-            output_cost_per_token=PRICES["output"],
+            input_cost_per_token=PRICES["input"] * factor,
+            cached_cost_per_token=PRICES["cached"] * factor,
+            output_cost_per_token=PRICES["output"] * factor,
             context_tokens=context_tokens,
         )
 
     def forget(self) -> None:
         """Begins anew: no calls, no troubles."""
         self.calls.clear()
+        self.refused.clear()
         self.troubles.clear()
 
+    @property
+    def at_most(self) -> Usage:
+        """What could stand on the bill: all calls but those that were refused, each with the longest permitted answer
+        where none is known to have been given."""
+        return total(self._most_of(call) for call in self.calls if call.number not in self.refused)
+
+    def _most_of(self, call: Call) -> Usage:
+        unknown = call.answer is None
+        written = call.body["max_tokens"] if unknown else self.count((("assistant", call.answer or ""),))
+        read = self.count(call.messages)
+        return Usage(read, call.cached, written, cost_of(read, call.cached, written) * self.dear.get(call.model, 1))
+
     def _answers(self, call: Call) -> str | Answer:
+        said = self._said(call)
+        if isinstance(said, Answer) and said.status >= 400:
+            self.refused.add(call.number)
+        return said
+
+    def _said(self, call: Call) -> str | Answer:
         question = question_of(call)
         for trouble in self.troubles:
             if trouble.strikes(call.model, question):
@@ -160,6 +189,26 @@ def answered(calls: Iterable[Call]) -> list[tuple[Question, tuple[tuple[str, str
     return [(question_of(call), call.messages) for call in calls if call.charged is not None]
 
 
+def plan_at(provider: Provider, recipe: str, *, most: int = 400, limits: Limits = NO_LIMITS, **changes: Any) -> Plan:
+    """A plan of a bundled recipe whose roles each have a model there, and whose answers have at most `most` tokens."""
+    routes = {role: (f"openai/{role.lower()}-1",) for role in Role}
+    plan = plan_of(recipe, routes=routes, endpoint=provider.endpoint(), **changes)
+    return reseated(plan, max_output_tokens=most).model_copy(update={"limits": limits})
+
+
+def reseated(plan: Plan, where: Callable[[PlannedSeat], bool] = lambda seat: True, **changes: Any) -> Plan:
+    """The plan with some of its seats otherwise."""
+
+    def seat(planned: PlannedSeat) -> PlannedSeat:
+        return planned.model_copy(update=changes) if where(planned) else planned
+
+    def planned(each: PlannedRound) -> PlannedRound:
+        seats = {name: tuple(map(seat, getattr(each, name))) for name in ("winds", "walls", "doors")}
+        return each.model_copy(update=seats)
+
+    return plan.model_copy(update={"rounds": tuple(map(planned, plan.rounds))})
+
+
 @dataclass
 class Stage:
     """One debate on its way: what it told, what it paid for, what stands in its journal."""
@@ -168,17 +217,25 @@ class Stage:
     plan: Plan
     model_of: Callable[[str], Model]
     read: Callable[[Event], None] = lambda event: None
+    topic: str = TOPIC
     events: list[Event] = field(default_factory=list)
     paid: Paid = field(default_factory=Paid)
 
-    async def hold(self) -> Run:
+    async def ends(self, changes: Changes = NO_CHANGES) -> Run | RunPaused:
+        """The same, and how it ended."""
+        try:
+            return await self.hold(changes)
+        except RunPaused as paused:
+            return paused
+
+    async def hold(self, changes: Changes = NO_CHANGES) -> Run:
         """Begins the debate, or goes on with it as `run-debate --resume` does."""
-        self.paid = Paid()
+        self.plan, self.paid = self.plan.with_changes(changes), Paid()
         drafting = Drafting(self.model_of, self._hear, NO_WAITS, self.paid)
         with anyio.fail_after(60):
             if self.hall.list_debates():
-                return await hold_debate(self.hall, self.plan, THREAD, drafting)
-            return await run_debate(self.hall, self.plan, THREAD, TOPIC, drafting)
+                return await hold_debate(self.hall, self.plan, THREAD, drafting, how=TakeUp(changes=changes))
+            return await run_debate(self.hall, self.plan, THREAD, self.topic, drafting)
 
     def told(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
