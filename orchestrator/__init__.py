@@ -11,11 +11,17 @@ The parts, in the order in which they are best read:
     plan.py           recipe, agents and routes become the plan of a run
     record.py         the decision record, read off the ledger
     prompt.py         a snapshot and a seat become messages
-    drafting.py       seats become drafts or failures, in seat order
-    agenda.py  commits.py            what is left to do; drafts become turns, one by one
+    journal.py  budget.py            what was asked and what came of it; what may be spent
+    calls.py          one call: its cost set aside, its intent and its outcome written down
+    faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
+    drafts.py  drafting.py           seats become drafts or failures, in seat order
+    agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
-    export/           a debate and its record as text
-    wanted.py  run_folder.py  result.py   what was asked for; what a run leaves behind
+    taking_up.py  resuming.py        a later process goes on with a run; what it needs for that
+    watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own
+    export/  signing.py              a debate and its record as text, and who signed it
+    wanted.py  run_folder.py  result.py     what was asked for; what a run leaves behind
+    mcp_server/       the hall and its runs as MCP
     cli/              run-debate and debate-hall
 
 A debate in code:

@@ -76,11 +76,10 @@ class Assigning:
     def kept(self, planned: PlannedRound, debate: Debate, steps: Sequence[tuple[PlannedSeat, Step]]) -> Kept:
         """What must be left after these drafts for the seats with which Door could close."""
         limits = self.plan.limits
-        if self.plan.recipe.on_limit == "stop" or planned.closes or limits == NO_LIMITS:
+        if self.plan.recipe.on_limit == "stop" or limits == NO_LIMITS:
             return NOTHING_KEPT
-        drafting = {seat.slot for seat, step in steps if step != "checklist"}
         roles = {seat.role for seat, step in steps if step != "checklist"}
-        ends = planned.number >= len(self.plan.rounds) and planned.doors[-1].slot in drafting
+        ends = any(self.plan.ends_with(planned, seat) for seat, _ in steps)
         needed = [*([planned.walls[0]] if not roles - {Role.WIND} else []), *([] if ends else [planned.doors[-1]])]
         room = Message("user", " " * sum(seat.max_output_tokens for seat, _ in steps))  # what they may yet add
         requests = (

@@ -210,6 +210,8 @@ class _Runner:
             await self._note_early_close(met.message)
             await self._close()
         except LimitMet as still:
+            if still is not met:
+                self.drafting.emit(LimitReached(limit=still.limit, message=still.message, closes=False))
             raise StoppedByLimit(still) from still
 
     async def _note_early_close(self, why: str) -> None:

@@ -157,9 +157,9 @@ def kept(hall: Hall, plan: Plan, number: int, steps: Sequence[tuple[str, int, St
     return Assigning(plan, Budget(plan.limits)).kept(planned, hall.debate(THREAD), drafting)
 
 
-def most_of(hall: Hall, plan: Plan, number: int, drafting: int, *slots: str) -> Bound:
+def most_of(hall: Hall, plan: Plan, number: int, drafting: int, *slots: str, **changes: Any) -> Bound:
     """What the calls of these seats could take, each of `drafting` others having written as many bytes as tokens."""
-    planned, budget = plan.rounds[number], Budget()
+    planned, budget = plan.rounds[number].model_copy(update=changes), Budget()
     more = Message("user", "x" * plan.rounds[0].winds[0].max_output_tokens * drafting)
     bounds = []
     for seat in (seat for seat in planned.seats if seat.slot in slots):
@@ -193,16 +193,22 @@ def test_what_door_would_need_to_close_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("changes", "closes"),
+    "changes",
     [
-        pytest.param({"on_limit": "stop"}, False, id="a run that stops at its limit"),
-        pytest.param({"limits": Limits()}, False, id="a run without a limit"),
-        pytest.param({}, True, id="Door closes already"),
+        pytest.param({"on_limit": "stop"}, id="a run that stops at its limit"),
+        pytest.param({"limits": Limits()}, id="a run without a limit"),
     ],
 )
-def test_nothing_is_kept_where_door_will_not_close(hall: Hall, changes: dict[str, Any], closes: bool) -> None:
+def test_nothing_is_kept_where_door_will_not_close(hall: Hall, changes: dict[str, Any]) -> None:
     plan = plan_of("fortress", **{**CLOSING, **changes})
-    assert kept(hall, plan, 0, FIRST, closes=closes) == NOTHING_KEPT
+    assert kept(hall, plan, 0, FIRST) == NOTHING_KEPT
+
+
+def test_a_wall_that_is_heard_before_door_closes_leaves_what_door_needs_and_door_leaves_nothing(hall: Hall) -> None:
+    plan = plan_of("fortress", **CLOSING)
+    say(hall, "W")
+    assert kept(hall, plan, 0, WALLS[:1], closes=True).bound == most_of(hall, plan, 0, 1, "R1.Door.1", closes=True)
+    assert kept(hall, plan, 0, DOOR, closes=True) == NOTHING_KEPT
 
 
 @pytest.mark.parametrize(("seconds", "kept_s"), [(3600, 180.0), (100, 25.0)])

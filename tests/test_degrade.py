@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -26,7 +27,6 @@ from orchestrator.errors import Overloaded, RunPaused
 from orchestrator.events import Event, HeadMoved, SeatMissing
 from orchestrator.export.markdown import render_adr
 from orchestrator.hall.debate import DEGRADED
-from orchestrator.hall.entries import Note
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.models.base import Request, Task
@@ -202,37 +202,43 @@ async def test_a_paused_run_can_be_resumed_without_the_seat_that_made_it_pause(h
 # ------------------------------------------------------------------------------------------------------- another writer
 
 
-async def test_a_seat_is_told_missing_once_though_another_writer_spoke_meanwhile(hall: Hall) -> None:
-    spoken, events = list[str](), list[Event]()
+@pytest.fixture
+def interjected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Somebody makes a remark in the very moment before the first seat is noted missing."""
+    made, note = list[str](), Hall.note
 
-    def silent(task: Task) -> bool:
-        if task.step == "apply" and task.lens == FAILURE and not spoken:
-            hall.note(THREAD, "Mind the budget.", "remark", "a person")
-            spoken.append("once")
-        return task.step == "apply" and task.lens == FAILURE
+    def note_after_a_remark(self: Hall, thread_id: str, words: str, about: str, *args: Any, **kwargs: Any) -> Any:
+        if about == About.MISSING and not made:
+            made.append("Mind the budget.")
+            note(self, thread_id, made[0], "remark", "a person")
+        return note(self, thread_id, words, about, *args, **kwargs)
 
+    monkeypatch.setattr(Hall, "note", note_after_a_remark)
+    return made
+
+
+@pytest.mark.parametrize("silent", WALLS)
+async def test_a_seat_is_told_missing_once_though_another_writer_spoke_meanwhile(
+    hall: Hall, silent: Callable[[Task], bool], interjected: list[str]
+) -> None:
+    events, model = list[Event](), without(lambda task: task.round == 1 and silent(task))
     with anyio.fail_after(10):
-        await hold(hall, degrading(), without(lambda task: task.round == 1 and silent(task)), events.append)
+        run = await hold(hall, degrading(), model, events.append)
+    assert interjected != []
+    assert [event for event in events if isinstance(event, HeadMoved)] != []
     told = [event.slot for event in events if isinstance(event, SeatMissing)]
     assert told == [slot for slot, _ in missing(hall)] == ["R1.Wall.2"]
-    assert [event for event in events if isinstance(event, HeadMoved)] != []
+    assert order(run.debate) == "WLLD · WLLD"
 
 
-async def test_a_wall_without_a_checklist_is_not_heard_though_another_writer_spoke_meanwhile(hall: Hall) -> None:
-    """Its missing is noted, whatever else was said: it rests on no words."""
-
-    def tell(event: Event) -> None:
-        if event.type == "turn_committed" and not hall.debate(THREAD).of(Note):
-            hall.note(THREAD, "Mind the budget.", "remark", "a person")
-
+async def test_a_wall_without_a_checklist_is_not_asked_for_its_turn_whatever_others_said(
+    hall: Hall, interjected: list[str]
+) -> None:
     model = without(lambda task: task.round == 1 and task.step == "checklist" and task.lens == FAILURE)
     with anyio.fail_after(10):
-        run = await hold(hall, degrading(), model, tell)
-    assert order(run.debate) == "WLLD · WLLD"
-    asked = [
-        request.task.step for request in model.requests if request.task.lens == FAILURE and request.task.round == 1
-    ]
-    assert set(asked) == {"checklist"}
+        await hold(hall, degrading(), model)
+    asked = [request.task for request in model.requests if request.task.lens == FAILURE]
+    assert {task.step for task in asked if task.round == 1} == {"checklist"}
 
 
 # --------------------------------------------------------------------------------------------------------- who is told

@@ -7,12 +7,15 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import run_debate
 from orchestrator.hall.terms import Role
 from orchestrator.recipe import TIERS
+from orchestrator.signing import new_key
 
 ROOT = Path(__file__).parents[1]
 PATTERNS = ROOT / "docs" / "multi-model-debate-patterns.md"
@@ -49,10 +52,39 @@ def test_each_pattern_runs_as_its_page_says(
 
 
 @pytest.mark.parametrize("arguments", list(commands(ROOT / "README.md")), ids=" ".join)
-def test_each_command_of_the_readme_is_understood(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_command_of_the_readme_is_understood(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(ROOT)
-    result = CliRunner().invoke(run_debate, [*arguments, "--dry-run"])
-    assert result.exit_code == 0, result.output
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    new_key("default")
+    result = CliRunner().invoke(run_debate, arguments if "--resume" in arguments else [*arguments, "--dry-run"])
+    if "--resume" in arguments:
+        assert result.stderr.startswith(f"error: There is no debate {arguments[1]}.")
+    else:
+        assert result.exit_code == 0, result.output
+
+
+def tending(document: Path) -> Iterator[list[str]]:
+    for block in blocks("sh", document):
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words and words[0] == "debate-hall":
+                yield words[1:]
+
+
+@pytest.mark.parametrize("arguments", list(tending(ROOT / "README.md")), ids=" ".join)
+def test_each_command_that_tends_the_hall_is_one(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Parsed, not run: the files that it names are there."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("debate.json", "earlier.json"):
+        (tmp_path / name).touch()
+    group: click.Command = debate_hall
+    while isinstance(group, click.Group):
+        group, arguments = group.commands[arguments[0]], arguments[1:]
+    group.make_context(str(group.name), arguments)
 
 
 def test_the_excerpts_show_what_a_run_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +117,8 @@ def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
 
 
 def test_the_documents_link_to_one_another() -> None:
-    assert "(docs/mcp.md)" in (ROOT / "README.md").read_text()
+    for page in ("mcp", "faults"):
+        assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text()
     assert len(DOCUMENTS) >= 4
 
 
@@ -107,7 +140,7 @@ def everybody(tier: str) -> str:
 @pytest.mark.parametrize("recipe", sorted((ROOT / "recipes").glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_recipe_that_has_what_this_version_does_without_says_so(recipe: Path) -> None:
     text = recipe.read_text()
-    has = re.search(r"^(consensus|early_close|context|limits|on_limit):", text, re.MULTILINE)
+    has = re.search(r"^(consensus|early_close|context):", text, re.MULTILINE)
     said = re.search(r"this version (does without|takes no votes)", " ".join(text.replace("#", " ").split()))
     assert bool(has) == bool(said)
     assert "context: synthesis" not in text

@@ -293,12 +293,14 @@ async def test_a_run_that_would_keep_nothing_for_door_is_not_begun(hall: Hall) -
 
 
 async def test_where_door_cannot_be_afforded_the_run_stops_with_what_is_there(hall: Hall) -> None:
-    """Wall quotes the whole of a Wind that is far longer than what was kept for."""
+    """Wind is far longer than what was kept for, so that no Wall is asked for a Door who cannot be."""
+    events = list[Event]()
     with anyio.fail_after(10):
-        with pytest.raises(StoppedByLimit, match="The next call could take"):
-            await hold(hall, closing(105_000), talkative(more_of_wind=5 * LONG))
-        assert (order(hall.debate(THREAD)), hall.debate(THREAD).state.marks) == ("WL", ())
+        with pytest.raises(StoppedByLimit, match=r"The next call could take .* kept for Door"):
+            await hold(hall, closing(105_000), talkative(more_of_wind=5 * LONG), events.append)
+        assert (order(hall.debate(THREAD)), hall.debate(THREAD).state.marks) == ("W", ())
         require_within(hall, closing(105_000))
+        assert [event.closes for event in events if isinstance(event, LimitReached)] == [True, False]
         run = await resume(hall, talkative(), how=raised(tokens=10**6))
     assert (order(run.debate), run.debate.state.marks) == ("WLLLD · WLLD", ())
 

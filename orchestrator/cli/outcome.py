@@ -204,7 +204,7 @@ def _begun(place: Place, error: DebateError) -> Debate | None:
 
 def _can_go_on(place: Place, error: DebateError, debate: Debate | None) -> bool:
     """Whether there is something to resume; a run that was paused had begun, also where the store is gone since."""
-    if place.thread_id is None or isinstance(error, LeaseLost | RunHeld):
+    if place.thread_id is None or isinstance(error, LeaseLost):
         return False
     return isinstance(error, RunPaused) if debate is None else debate.state.status is Status.ACTIVE
 

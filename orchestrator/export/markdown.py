@@ -155,7 +155,7 @@ def _facts(record: DecisionRecord) -> Iterator[str]:
     for attempts in record.attempts:
         yield f"T{attempts.turn}: calls that brought no turn: {_line('; '.join(attempts.failed))}"
     if record.resumed:
-        yield f"Resumed: {record.resumed}"
+        yield f"Resumed {record.resumed} {'time' if record.resumed == 1 else 'times'}"
     yield from (f"Changed: {_line(change)}" for change in record.changes)
     yield from (f"Uncertain: {_line(call)}" for call in record.uncertain)
 

@@ -3,6 +3,8 @@
     server.py       build(hall, roots, out): the server with everything on it
     parameters.py   the parameters of the tools, as an agent reads them
     tools.py        init_debate, add_turn, … : one method a tool
+    runs.py         run_debate, resume_debate, debate_status, cancel_run: whole debates
+    launching.py    how those begin and go on; client_model.py: the calling client's own model speaks in them
     resources.py    debate://…, recipe://…, agent://…; transcript.py: a debate as Markdown
     prompts.py      debate_agent, run_round, escalate; instructions.py: what they say
     shapes.py       arguments taken as they were sent, results as TypedDicts with their schema

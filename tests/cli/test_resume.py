@@ -292,6 +292,20 @@ def test_a_change_that_cannot_be_is_refused_and_nothing_is_begun(
     assert len(paused.asked) == 4
 
 
+def test_a_cost_limit_is_refused_where_nobody_knows_what_was_spent(
+    begin: Command, resume: Command, table: Table
+) -> None:
+    mine = [word for role in ("wind", "wall", "door") for word in (f"--{role}", "openai/mine")]
+    table.cost, table.hears = None, door_refuses
+    assert begin(*mine).exit_code == 3
+    refused = resume("--cost-limit", "1", "--assume-price", "3/15")
+    assert refused.exit_code == 2
+    assert "what this run has taken so far has no known price. Resume without --cost-limit" in refused.stderr
+    table.hears = lambda request: None
+    ended = json_of(resume("--token-limit", "100000", "--json"))
+    assert (ended["exit_code"], ended["cost_usd"]) == (0, None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

@@ -120,9 +120,9 @@ class Client(ModuleType):
     async def acompletion(self, *, model: str, api_base: str, **arguments: Any) -> Any:
         body = json.dumps({"model": model.removeprefix("openai/"), **arguments})
         self.fate.reach("before call")
-        answer = json.loads(await _post(f"{api_base}/chat/completions", body), object_hook=lambda d: SimpleNamespace(**d))
+        told = await _post(f"{api_base}/chat/completions", body)
         self.fate.reach("after call")
-        return answer
+        return json.loads(told, object_hook=lambda members: SimpleNamespace(**members))
 
     async def close_litellm_async_clients(self) -> None:
         """There are none: each call has a connection of its own."""

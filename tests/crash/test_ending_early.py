@@ -13,7 +13,8 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
-from stage import BEGIN, DEADLINE_S, DOOMED, RESUME, Ended, Stage, assert_nothing_lost_nothing_twice, ended
+from promises import assert_nothing_lost_nothing_twice
+from stage import BEGIN, DEADLINE_S, DOOMED, RESUME, Ended, Stage, ended
 
 from building import THREAD
 from orchestrator.hall.debate import Debate

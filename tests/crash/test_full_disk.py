@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stage import BEGIN, RESUME, UNUSED, Ended, Stage, assert_nothing_lost_nothing_twice
+from promises import UNUSED, assert_nothing_lost_nothing_twice
+from stage import BEGIN, RESUME, Ended, Stage
 
 from building import THREAD
 

@@ -8,7 +8,8 @@ import socket
 import subprocess
 
 import pytest
-from stage import BEGIN, RESUME, Ended, Stage, assert_nothing_lost_nothing_twice, ended
+from promises import assert_nothing_lost_nothing_twice
+from stage import BEGIN, RESUME, WALLS_INTENDED, Stage, ended
 
 from building import THREAD
 from endpoint import rate_limited
@@ -35,7 +36,7 @@ def files(stage: Stage) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in stage.out.iterdir()}
 
 
-def assert_taken_over(stage: Stage, sleeper: subprocess.Popen[bytes]) -> Ended:
+def assert_taken_over(stage: Stage, sleeper: subprocess.Popen[bytes]) -> None:
     """Lets another process take the thread over and end it; then the sleeper, which wakes up, changes nothing."""
     successor = stage.start(*RESUME, silence_s=0)
     taken_over = ended(successor)
@@ -50,7 +51,6 @@ def assert_taken_over(stage: Stage, sleeper: subprocess.Popen[bytes]) -> Ended:
     assert dump(stage.folder / "state") == rows
     assert {name: text for name, text in files(stage).items() if name != "unused-drafts-elsewhere.json"} == left
     assert len(stage.server.calls) - calls <= len(taken_over.outcome["uncertain"]), "it asked for more"
-    return woken
 
 
 def test_a_thread_that_another_process_runs_is_refused_with_its_name(stage: Stage) -> None:
@@ -68,6 +68,27 @@ def test_a_thread_that_another_process_runs_is_refused_with_its_name(stage: Stag
     ended(first)
     stage.await_callers_gone(4)
     assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
+
+
+def test_of_processes_that_go_on_at_once_one_does_and_the_others_are_told(stage: Stage) -> None:
+    stage.run(*BEGIN, at=WALLS_INTENDED)
+    all_ended = [ended(process) for process in [stage.start(*RESUME) for _ in range(4)]]
+    refused = [process for process in all_ended if process.code == 2]
+    assert {process.outcome["error"]["code"] for process in refused} <= {"run_held"}
+    others = [process for process in all_ended if process not in refused]  # who comes when it is over writes files
+    assert others
+    for process in others:
+        assert_nothing_lost_nothing_twice(stage, process)
+        assert process.outcome["record"]["resumed"] == 1
+
+
+def test_a_runner_that_slept_and_was_not_missed_goes_on(stage: Stage) -> None:
+    sleeper = stage.start(*BEGIN, at=WALLS_INTENDED, by="SIGSTOP")
+    await_asleep(sleeper)
+    os.kill(sleeper.pid, signal.SIGCONT)
+    woken = ended(sleeper)
+    assert_nothing_lost_nothing_twice(stage, woken)
+    assert woken.outcome["record"]["resumed"] == 0
 
 
 def test_a_runner_that_slept_in_its_calls_keeps_no_answer_of_theirs(stage: Stage) -> None:

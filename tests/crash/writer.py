@@ -35,9 +35,9 @@ def write(hall: Hall, lease: Lease, turn: int) -> None:
         epoch=lease.epoch, at=AT, slot="R1.Wind.1", step="turn", attempt=1, route="a", request=question.digest, tokens=9
     )
     outcome = Outcome(at=AT, intent=2 * turn, answered="a", digest=reply.digest)
-    for line in (JournalLine(2 * turn, intent, question.text, SALT), JournalLine(2 * turn + 1, outcome, reply.text, SALT)):
-        hall.runs.keep(lease, [line])
-        acknowledge("journal", line.number, line.text)
+    for number, record, words in ((2 * turn, intent, question), (2 * turn + 1, outcome, reply)):
+        hall.runs.keep(lease, [JournalLine(number, record, words.text, SALT)])
+        acknowledge("journal", number, words.text)
     said = hall.under(lease).add_turn(lease.thread_id, ROLES[turn % 3], reply.text)
     acknowledge("turn", said["turn_index"], said["turn_hash"])
 

@@ -38,6 +38,17 @@ with Hall.open(folder) as hall:
             assert error.code == "thread_exists", error
     print(json.dumps(won))
 """
+RUN = """
+with Hall.open(folder) as hall:
+    epochs = []
+    for attempt in range(rounds):
+        try:
+            epochs.append(hall.runs.begin(f"2026-01-06-{attempt}").epoch)
+        except HallError as error:
+            assert error.code == "run_held", error
+            epochs.append(None)
+    print(json.dumps(epochs))
+"""
 ONE_THREAD = """
 with Hall.open(folder) as hall:
     acknowledged, refused = [], []
@@ -142,6 +153,18 @@ def test_of_processes_that_open_one_debate_exactly_one_succeeds(processes: int, 
         assert topics == expected
         for thread_id in topics:
             hall.verify_debate(thread_id)
+
+
+@pytest.mark.slow
+def test_of_processes_that_take_up_one_run_each_epoch_goes_to_one(tmp_path: Path) -> None:
+    with Hall.open(tmp_path / "state") as hall:
+        for attempt in range(25):
+            hall.init_debate(f"2026-01-06-{attempt}", "Which?")
+    taken_up = race(RUN, 8, tmp_path / "state", 25)
+    for epochs in zip(*taken_up, strict=True):
+        given = sorted(epoch for epoch in epochs if epoch is not None)
+        assert given == list(range(1, len(given) + 1))  # a holder whose process has ended is followed at once
+        assert given
 
 
 @pytest.mark.parametrize("processes", PROCESSES)

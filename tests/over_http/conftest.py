@@ -1,4 +1,4 @@
-"""One litellm for all tests here, because it takes seconds to import, and halls that do not wait for the disk."""
+"""One litellm for all tests here, because it takes seconds to import; a provider and a hall for each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from building import hall_at
+from building import hall_at, plan_of
 from orchestrator.hall.hall import Hall
+from orchestrator.models.base import Message, Request, Task
 from orchestrator.models.litellm import LiteLLM
 
 if TYPE_CHECKING:
@@ -19,8 +20,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 async def litellm() -> AsyncIterator[LiteLLM]:
-    async with aclosing(LiteLLM()) as model:
-        yield model
+    """It has been asked once, so that all it imports for a call is there."""
+    from provider import Provider  # here, because aiohttp is slow to import and most tests do without
+
+    with Provider() as server:
+        async with aclosing(LiteLLM()) as model:
+            (seat,) = plan_of().rounds[0].winds
+            task = Task("turn", seat.role, seat.agent, None, round=1, rounds=1, last=False, topic="")
+            messages = (Message("user", "Are you there?"),)
+            await model.complete(Request("openai/wind-1", messages, task, 10, 60, endpoint=server.endpoint()))
+            yield model
 
 
 @pytest.fixture
@@ -31,7 +40,7 @@ def hall(tmp_path: Path) -> Iterator[Hall]:
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    from provider import Provider  # here, because aiohttp is slow to import and most tests do without
+    from provider import Provider
 
     with Provider() as server:
         yield server

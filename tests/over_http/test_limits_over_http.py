@@ -270,10 +270,10 @@ async def test_calls_of_a_provider_that_does_not_count_are_taken_at_their_most(
 def test_a_model_without_a_price_is_refused_before_anything_is_asked(provider: Provider, folder: Path) -> None:
     (folder / "here.yaml").write_text(without_prices(provider))
     wanted = Wanted("speed", models="./here.yaml", limits=Limits(cost_usd=Decimal(1)))
-    with pytest.raises(
-        UsageError, match="no price is known for openai/door-1, openai/wall-1, openai/wind-1.* --assume-price"
-    ):
+    unknown = "no price is known for openai/door-1, openai/wall-1, openai/wind-1"
+    with pytest.raises(UsageError, match=unknown) as refused:
         prepare(wanted, {}, folder)
+    assert "--assume-price" in refused.value.cure
     assert provider.calls == []
     assert prepare(replace(wanted, limits=Limits(tokens=10**6)), {}, folder).limits.tokens == 10**6
 
@@ -338,7 +338,7 @@ async def test_no_fault_fallback_or_interruption_takes_a_run_past_its_limit(
     with Provider(say, DEAR) as provider:
         plan = with_spares(plan_at(provider, recipe, on_limit=random.choice(("stop", "close"))), provider)
         stage = Stage(hall, plan, lambda route: litellm)
-        limit = Decimal(random.uniform(0.1, 2)) * plan.calls * (4000 if name == "tokens" else Decimal("0.006"))
+        limit = Decimal(random.uniform(0.1, 1)) * plan.calls * (4000 if name == "tokens" else Decimal("0.006"))
         for attempt in count(1):
             faulty = faulty if attempt < 8 else 0
             ended = await interrupted(stage, Changes(limits=limited(name, limit)), random.choice((5, 20, 10**6)))
