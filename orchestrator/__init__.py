@@ -14,7 +14,7 @@ The parts, in the order in which they are best read:
     journal.py  budget.py            what was asked and what came of it; what may be spent
     calls.py          one call: its cost set aside, its intent and its outcome written down
     faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
-    drafts.py  drafting.py           seats become drafts or failures, in seat order
+    seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
     taking_up.py  resuming.py        a later process goes on with a run; what it needs for that

@@ -87,9 +87,7 @@ class SeatAtWork:
         self.by.paid.unused.append(draft)
         told = _told(self.assignment, draft.route)
         self._emit(
-            DraftFinished(
-                **told, answered=draft.answered, seconds=_since(began), **self._paid_now(), known=draft.known
-            )
+            DraftFinished(**told, answered=draft.answered, seconds=_since(began), **self._paid_now(), known=draft.known)
         )
         return draft
 

@@ -9,18 +9,19 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.from_thread
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from building import LETTERS, THREAD, hall_at, hold, plan_of, turns_of, voices
+from building import LETTERS, THREAD, hall_at, hold, plan_of, resume, turns_of, voices
 from hall.halls import HastyStore
 from orchestrator import commits
 from orchestrator.commits import MOST_CONFLICTS
@@ -76,6 +77,9 @@ class Writer:
     def tombstone(self, turn_index: int = 0) -> None:
         self.hall.tombstone_turn(THREAD, turn_index, "It named a customer of ours in full.")
 
+    def rest(self) -> None:
+        pass
+
     def force_close(self) -> None:
         self.hall.force_close_debate(THREAD, "Enough.")
 
@@ -120,6 +124,7 @@ class Table:
         self.model = voices(self._asked)
         self.events: list[Event] = []
         self.paid = Paid()
+        self.deaths = set[int]()  # the moments at which the process dies
         self._numbers = count()
 
     async def hold(self) -> Run:
@@ -127,6 +132,22 @@ class Table:
             self.writer = Writer(other, self.plan.mode)
             with anyio.fail_after(20):
                 return await hold(hall, self.plan, self.model, self._told, paid=self.paid)
+
+    async def hold_until_it_dies(self) -> Run | None:
+        self.scope = anyio.CancelScope()
+        with self.scope:
+            return await self.hold()
+        return None
+
+    async def go_on(self, between: Act) -> Run | None:
+        """Goes on as a later process, when the other writer has acted once more."""
+        self.scope = anyio.CancelScope()
+        with Watched(HastyStore(prepare(self.folder)), self._at) as hall, hall_at(self.folder) as other:
+            self.writer = Writer(other, self.plan.mode, self.writer.words)
+            between(self.writer)
+            with anyio.fail_after(20), self.scope:
+                return await resume(hall, self.model, self._told)
+        return None
 
     def debate(self) -> Debate:
         with hall_at(self.folder) as hall:
@@ -147,9 +168,18 @@ class Table:
             self._at(f"committed {event.slot}")
 
     def _at(self, moment: str) -> None:
-        for name in (moment, f"#{next(self._numbers)}"):
+        number = next(self._numbers)
+        if number in self.deaths:
+            self._die()
+        for name in (moment, f"#{number}"):
             if act := self.acts.pop(name, None):
                 act(self.writer)
+
+    def _die(self) -> None:
+        try:
+            anyio.from_thread.run_sync(self.scope.cancel)
+        except RuntimeError:  # it is the event loop's own thread
+            self.scope.cancel()
 
 
 def signed(debate: Debate) -> str:
@@ -652,3 +682,38 @@ def test_the_kill_switch_ends_a_run_at_any_moment(make: Callable[[], Plan], at: 
 @LARGE
 def test_the_kill_switch_ends_a_run_however_often_it_is_tried(make: Callable[[], Plan], at: int, turn: Act) -> None:
     require_that_it_ends(make, at, turn)
+
+
+def require_the_laws_over_processes(
+    make: Callable[[], Plan], acts: dict[str, Act], deaths: set[int], between: list[Act]
+) -> None:
+    with a_folder() as folder:
+        table = Table(folder, make(), acts)
+        table.deaths = deaths
+        try:
+            run = anyio.run(table.hold_until_it_dies)
+            while run is None:
+                run = anyio.run(table.go_on, between.pop() if between else Writer.rest)
+        except RunPaused:
+            assert table.debate().turns[-1].text is None  # the one reason: Door's last word was redacted
+        debate = table.debate()
+        require_each_word_once(table, debate)
+        require_barrier(debate)
+        require_no_turn_on_old_words(table, debate)
+        require_nobody_speaks_too_often(table.plan, debate)
+        asked = [(replace(request.task, said=()), request.messages) for request in table.model.requests]
+        assert len(asked) == len(set(asked)) or debate.of(Tombstoned)  # a redaction takes what was heard before it
+
+
+OVER_PROCESSES = {
+    **WRITERS,
+    "deaths": st.sets(st.integers(0, 90), min_size=1, max_size=4),
+    "between": st.lists(ACTS.map(tried), max_size=2),
+}
+
+
+@pytest.mark.slow
+@given(**OVER_PROCESSES)
+@LARGE
+def test_the_laws_hold_though_processes_die_in_between_and_nobody_is_asked_the_same_twice(**case: Any) -> None:
+    require_the_laws_over_processes(**case)

@@ -10,14 +10,14 @@ from pathlib import Path
 import anyio
 import pytest
 
-from building import THREAD, hall_at, hold, plan_of, priced, speech, voices
+from building import THREAD, hall_at, hold, plan_of, priced, resume, speech, voices
 from orchestrator import result
-from orchestrator.drafting import Paid
-from orchestrator.errors import AuthenticationFailed, RunPaused, UsageError
+from orchestrator.drafts import Paid
+from orchestrator.errors import AuthenticationFailed, Overloaded, RunPaused, UsageError
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
-from orchestrator.models.base import Usage
-from orchestrator.models.scripted import Scripted
+from orchestrator.models.base import Endpoint, Reply, Request, Usage
+from orchestrator.models.scripted import Line, Scripted
 from orchestrator.record import make_record
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +120,49 @@ async def test_a_run_that_paused_after_a_call_without_a_price_cost_nobody_knows_
     outcome = result.failed(paused.value, 3, False, paid.spent, hall.debate(THREAD))
     assert (outcome["cost_usd"], outcome["tokens"]["input"]) == (None, 300)
     assert [turn["cost_usd"] for turn in outcome["turns"]] == ["0.010", None]
+
+
+async def test_calls_that_nobody_knows_the_outcome_of_are_told_with_the_most_they_can_have_taken(hall: Hall) -> None:
+    plan = plan_of(endpoint=Endpoint(input_cost_per_token=Decimal("1E-6"), output_cost_per_token=Decimal("1E-6")))
+    scope, paid = anyio.CancelScope(), Paid()
+
+    class Hanging:
+        async def complete(self, request: Request) -> Reply:
+            scope.cancel()
+            await anyio.sleep_forever()
+            raise AssertionError("it sleeps for ever")
+
+    with anyio.fail_after(20):
+        with scope:
+            await hold(hall, plan, Hanging(), paid=paid)
+        outcome = result.failed(UsageError("Interrupted."), 130, False, paid.spent, hall.debate(THREAD), paid.uncertain)
+        run = await resume(hall, voices())
+    wind, wall = outcome["uncertain"]
+    assert set(wind) == {"slot", "step", "attempt", "model", "at", "tokens", "cost_usd"}
+    assert (wind["slot"], wind["step"], wind["attempt"], wind["model"]) == ("R1.Wind.1", "turn", 1, "test/wind")
+    assert wind["cost_usd"] == format(Decimal(wind["tokens"]) / 10**6, "f")
+    assert (wall["slot"], wall["step"]) == ("R1.Wall.1", "checklist")
+    decided = result.decided(run.debate, make_record(run.debate, plan), run.spent, [], 0, run.uncertain)
+    assert decided["uncertain"] == outcome["uncertain"]
+    assert len(decided["record"]["uncertain"]) == 2
+
+
+async def test_a_run_that_went_on_without_a_seat_says_so_whether_it_decided_or_paused(hall: Hall) -> None:
+    plan = plan_of("fortress", on_failure="degrade")
+
+    def line(request: Request) -> Line:
+        task = request.task
+        dead = task.role is Role.DOOR or (task.step == "apply" and task.lens == "cost, capacity and reversibility")
+        return Overloaded("busy", model=request.model) if dead else priced(speech(request, 1))
+
+    with anyio.fail_after(20), pytest.raises(RunPaused) as paused:
+        await hold(hall, plan, Scripted(line))
+    assert result.failed(paused.value, 3, debate=hall.debate(THREAD))["degraded"] is True
+    with anyio.fail_after(20):
+        run = await resume(hall, voices())
+    outcome = result.decided(run.debate, make_record(run.debate, plan), run.spent, [], 6)
+    assert (outcome["degraded"], outcome["exit_code"]) == (True, 6)
+    assert outcome["record"]["degraded"] == ["Wall critical-engineer (R1.Wall.3) is missing: busy"]
 
 
 def test_a_run_that_never_began_spent_nothing_and_says_why() -> None:

@@ -6,6 +6,7 @@ Each command parses, calls one function and prints. Nothing but click is loaded 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -51,6 +52,11 @@ def command(function: Callable[P, None], group: click.Group = debate_hall) -> cl
         except DebateError as error:
             tell(f"error: {error}")
             sys.exit(exit_code(error))
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except Exception:  # noqa: BLE001  the last resort: it is told whole, without secrets
+            tell(traceback.format_exc())
+            sys.exit(1)
 
     name = function.__name__.strip("_").removeprefix(f"{group.name}_").replace("_", "-")
     return group.command(name=name)(told)
@@ -81,7 +87,7 @@ def show(thread_id: str, entries: bool, as_json: bool) -> None:
             showing.put(ledger, as_json, showing.entry_lines(ledger))
         else:
             debate = hall.get_debate(thread_id, include_metadata=True)
-            showing.put(debate, as_json, showing.page(debate))
+            showing.put(debate, as_json, showing.page(debate, hall.debate(thread_id).first_words))
 
 
 @AS_JSON

@@ -72,7 +72,7 @@ SECONDS = _Limit("number of seconds", "600", float)
 @click.option(
     "--on-failure",
     type=click.Choice(["pause", "degrade"]),
-    help="When a seat fails for good: pause, or go on without it. [default: pause]",
+    help="When a seat fails for good: pause, or go on without it. [pause]",
 )
 @click.option("--resume", metavar="THREAD", help="Go on with a run that stopped; nothing is bought twice.")
 @click.option("--sign", is_flag=True, help="Sign debate.json with your key (debate-hall key new).")

@@ -16,6 +16,7 @@ from orchestrator.hall.entries import Body, FloorGiven
 from orchestrator.hall.export import export_octave
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
+from orchestrator.hall.terms import Status
 from orchestrator.plan import Plan
 from orchestrator.record import make_record, title_of
 
@@ -36,19 +37,26 @@ def listing(debates: Sequence[Listing]) -> str:
         return 'No debates yet. Begin one: run-debate --rehearse "Your question?"\n'
     width = max(len(debate["thread_id"]) for debate in debates)
     return "".join(
-        f"{debate['thread_id']:<{width}}  {debate['status']:<12}  {debate['turn_count']:>3} of {debate['max_turns']} "
+        f"{debate['thread_id']:<{width}}  {_standing(debate):<19}  {debate['turn_count']:>3} of {debate['max_turns']} "
         f"turns  {debate['updated_at'][:16].replace('T', ' ')}  {_marked(debate['marks'])}{title_of(debate['topic'])}\n"
         for debate in debates
     )
+
+
+def _standing(debate: Listing) -> str:
+    """Its status, and of a debate that a run holds, or held until it stopped, what the run does."""
+    open_run = debate["status"] == Status.ACTIVE and debate["run"] != "none"
+    return f"{debate['status']}, {debate['run']}" if open_run else debate["status"]
 
 
 def _marked(marks: Sequence[str]) -> str:
     return "".join(f"{mark}: " for mark in marks)
 
 
-def page(debate: DebateResult) -> str:
+def page(debate: DebateResult, first_words: Sequence[str]) -> str:
     parts = [
-        f"{_marked(debate['marks'])}{debate['thread_id']}: {debate['status']}, "
+        *first_words,
+        f"{debate['thread_id']}: {debate['status']}, "
         f"{debate['turn_count']} of {debate['max_turns']} turns, "
         f"round {debate['round']} of {debate['max_rounds']}, {debate['mode']}",
         f"head {debate['head']}",

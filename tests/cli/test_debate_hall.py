@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pytest
 from click.testing import Result
 
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.runs import RunDesk, this_process
+from orchestrator.hall.store import Holder
 from orchestrator.shelves import folders
 
 Command = Callable[..., Result]
@@ -68,9 +72,38 @@ def test_list_has_a_line_for_each_debate_the_newest_first(hall: Command, by_hand
     first, second = told(hall("list")).splitlines()
     stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d"
     assert re.fullmatch(
-        rf"{REHEARSED}  synthesis       3 of 3 turns  {stamp}  REHEARSAL: Should we move billing to Kafka\?", first
+        rf"{REHEARSED}  synthesis              3 of 3 turns  {stamp}  REHEARSAL: Should we move billing to Kafka\?",
+        first,
     )
-    assert re.fullmatch(rf"{HAND}    synthesis       3 of 3 turns  {stamp}  Which queue\?", second)
+    assert re.fullmatch(rf"{HAND}    synthesis              3 of 3 turns  {stamp}  Which queue\?", second)
+
+
+def test_list_says_which_runs_go_on_are_paused_or_were_interrupted(hall: Command) -> None:
+    names = [f"2026-01-1{number}-{what}" for number, what in enumerate(("by-hand", "goes-on", "was-paused", "died"))]
+    with Hall.open() as opened, subprocess.Popen(["true"]) as gone:
+        gone.wait()
+        for name in names:
+            opened.init_debate(name, "Which queue?")
+        opened.runs.begin(names[1])
+        opened.runs.release(opened.runs.begin(names[2]))
+        holder = Holder(this_process().place, gone.pid)
+        RunDesk(opened._store, lambda: datetime.now(UTC), holder).begin(names[3])
+        said = told(hall("list"))
+    found = {name: re.search(rf"{name} +(active(?:, \w+)?)  ", said) for name in names}
+    assert [match and match[1] for match in found.values()] == [
+        "active",
+        "active, running",
+        "active, paused",
+        "active, interrupted",
+    ]
+
+
+def test_show_says_first_who_is_missing_and_why(hall: Command) -> None:
+    with Hall.open() as opened:
+        opened.init_debate(HAND, "Which queue?")
+        opened.note(HAND, "Wall validator (R1.Wall.2) is missing: no key.", "missing", "run-debate", slot="R1.Wall.2")
+    page = told(hall("show", HAND))
+    assert page.startswith(f"DEGRADED: Wall validator (R1.Wall.2) is missing: no key.\n\n{HAND}: active,")
 
 
 def test_list_is_narrowed_by_status_and_text(hall: Command, by_hand: str, rehearsed: str) -> None:

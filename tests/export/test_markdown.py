@@ -16,7 +16,7 @@ from building import THREAD, evidence_of, hall_at, plan_of
 from orchestrator.export.markdown import REHEARSAL_MARK, quote, render_adr
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
-from orchestrator.hall.terms import Role
+from orchestrator.hall.terms import About, Role
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.plan import Plan
 from orchestrator.record import make_record
@@ -69,7 +69,9 @@ def debate_of(
 ) -> Debate:
     """A debate in which everybody says the same."""
     wall = f"VERDICT: BLOCKED\n- [C1] CONSTRAINT: {text}\n{text}"
-    seat = SeatRecord(slot="R1.Wind.1", agent=name, asked=name, answered=name, route=name, lens=name, cost="0.5")
+    seat = SeatRecord(
+        slot="R1.Wind.1", agent=name, asked=name, answered=name, route=name, lens=name, cost="0.5", tried=(name,)
+    )
     with hall_at(folder) as hall:
         if plan is None:
             hall.init_debate(THREAD, text if topic is None else topic)
@@ -131,6 +133,23 @@ def test_outside_of_quotes_nothing_that_is_said_becomes_a_link_or_an_image(tmp_p
     unquoted = "\n".join(line for line in body_of(document).split("\n") if not line.startswith(">"))
     links = [token.type for token in every(MARKDOWN.parse(unquoted)) if token.type in ("link_open", "image")]
     assert links == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_that_a_run_notes_changes_the_structure_of_the_document(tmp_path: Path, text: str) -> None:
+    """What went wrong is told in the words of whoever was asked."""
+    debate_of(tmp_path / "state", "What if?", topic="Kafka?", close=False)
+    with hall_at(tmp_path / "state") as hall:
+        for about in About:
+            hall.note(THREAD, text, about.value, "run-debate", slot="R1.Wall.1")
+        document = rendered(hall.debate(THREAD))
+    require_only_ours(document)
+    title, degraded, early = [line for line in body_of(document).split("\n") if line][:3]
+    assert title == "# Kafka?"
+    assert degraded.startswith("**DEGRADED: ")
+    assert early.startswith("**CLOSED EARLY: ")
+    unquoted = "\n".join(line for line in body_of(document).split("\n") if not line.startswith(">"))
+    assert not [token for token in every(MARKDOWN.parse(unquoted)) if token.type in ("link_open", "image")]
 
 
 @pytest.mark.parametrize(
