@@ -626,7 +626,7 @@ PLANS = st.sampled_from(
 WRITERS = {"make": PLANS, "acts": st.dictionaries(st.integers(0, 60).map("#{}".format), ACTS.map(tried), max_size=5)}
 KILLS = {"make": PLANS, "at": st.integers(0, 60), "turn": st.sampled_from(TURNS)}
 SMALL = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
-LARGE = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+LARGE = settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 
 
 def require_the_laws(make: Callable[[], Plan], acts: dict[str, Act]) -> None:

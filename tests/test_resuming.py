@@ -194,14 +194,13 @@ async def test_a_resume_that_is_cut_short_is_resumed_in_its_turn(hall: Hall, onc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("then", ENDS)
 @pytest.mark.parametrize("once", range(CALLS))
-async def test_every_second_interruption_loses_nothing_either(tmp_path: Path, once: int, then: str) -> None:
+async def test_every_second_interruption_loses_nothing_either(tmp_path: Path, once: int) -> None:
     with anyio.fail_after(120):
         for again in range(CALLS - once):
             with hall_at(tmp_path / str(again)) as hall:
-                first = await begun(hall, plan_of("fortress"), once, then)
-                second, run = await gone_on(hall, first, answers=again, then=then)
+                first = await begun(hall, plan_of("fortress"), once)
+                second, run = await gone_on(hall, first, answers=again)
                 if run is None:
                     third, run = await gone_on(hall, first, second)
                     require_nothing_lost_or_bought_twice(hall, run, first, second, third)

@@ -372,7 +372,11 @@ async def test_every_attempt_counts_in_the_seat_of_its_turn_and_in_the_run(hall:
         (300, 120, 30, "0.03"),  # the checklist, the turn, and the second try
         (200, 80, 20, "0.02"),
     ]
-    assert [seat.tried for seat in seats] == [("test/first: cut_off",) * 2, ("test/wall: cut_off",), ("test/door: empty",)]
+    assert [seat.tried for seat in seats] == [
+        ("test/first: cut_off",) * 2,
+        ("test/wall: cut_off",),
+        ("test/door: empty",),
+    ]
     assert [turn.token_total for turn in turns_of(hall.debate(THREAD))] == [330, 330, 220]
     assert run.spent == paid.spent == Usage(800, 320, 80, Decimal("0.08"))
     assert [draft.text for draft in run.unused] == ["What if we", "What if we", "VERDICT:"]
@@ -584,7 +588,9 @@ async def test_a_store_that_fails_in_the_middle_pauses_the_run_with_its_reason(h
 @pytest.mark.parametrize(
     "text", [pytest.param("\0", id="NUL"), pytest.param(" \n", id="blank"), pytest.param("x" * 262_145, id="too long")]
 )
-async def test_a_text_that_no_debate_accepts_is_sent_back_once_and_then_pauses_the_run_and_is_kept(hall: Hall, text: str) -> None:
+async def test_a_text_that_no_debate_accepts_is_sent_back_once_and_then_pauses_the_run_and_is_kept(
+    hall: Hall, text: str
+) -> None:
     numbers = count(1)
     model = Scripted(lambda request: text if request.task.role is Role.DOOR else speech(request, next(numbers)))
     events, paid = list[Event](), Paid()

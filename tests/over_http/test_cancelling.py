@@ -87,14 +87,33 @@ async def assert_goes_on(provider: Provider, stage: Stage, changes: Changes = NO
 
 @pytest.mark.parametrize("before", [0, AT_ONCE, 2 * AT_ONCE - 1])
 async def test_ctrl_c_ends_the_calls(provider: Provider, stage: Stage, before: int) -> None:
-    provider.say = silence = Silence(before)
     at_once = {0: AT_ONCE, AT_ONCE: 3, 2 * AT_ONCE - 1: 1}[before]
-    async with anyio.create_task_group() as group:
-        group.start_soon(stage.ends)
-        await silence.until_asked(at_once)
-        group.cancel_scope.cancel()
+    await interrupt(provider, stage, at_once, before)
     await assert_ended_with_its_calls(provider, stage.hall, at_once, before)
     await assert_goes_on(provider, stage)
+
+
+async def interrupt(
+    provider: Provider, stage: Stage, at_once: int, before: int = 0, changes: Changes = NO_CHANGES
+) -> None:
+    """Cancels the run when so many calls are under way."""
+    provider.say = silence = Silence(before)
+    async with anyio.create_task_group() as group:
+        group.start_soon(stage.ends, changes)
+        await silence.until_asked(at_once)
+        group.cancel_scope.cancel()
+
+
+async def test_calls_that_were_under_way_count_at_their_most_when_the_run_goes_on(
+    provider: Provider, stage: Stage
+) -> None:
+    await interrupt(provider, stage, AT_ONCE)
+    at_most = sum(intent.tokens for intent in stage.intents)
+    limit = Changes(limits=Limits(tokens=at_most * 5 // 2))
+    await interrupt(provider, stage, AT_ONCE, changes=limit)
+    assert isinstance(await stage.ends(limit), StoppedByLimit)
+    assert len(provider.calls) == 2 * AT_ONCE
+    await assert_goes_on(provider, stage, Changes(limits=Limits(tokens=10**6)))
 
 
 async def test_force_close_from_elsewhere_ends_the_calls_and_nothing_is_written_after(

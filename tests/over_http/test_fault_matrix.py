@@ -428,6 +428,14 @@ async def test_a_round_never_goes_on_without_the_only_voice_of_a_role(ward: Ward
     assert stage.told(SeatMissing) == []
 
 
+@each((["authentication", "server error", "too short"], [Place(1, Role.DOOR, "turn", seat=2)]))
+async def test_a_round_never_goes_on_without_one_of_several_doors(ward: Ward, name: str, place: Place) -> None:
+    stage = ward.stage(ailing(healthy_plan("council"), place, on_failure="degrade"), name, place)
+    with pytest.raises(RunPaused, match=place.slot):
+        await stage.hold()
+    assert order(ward.hall.debate(THREAD)) == "WWLLD"
+
+
 @each((KINDS, [Place(1, Role.WALL, step, seat=2) for step in STEPS[Role.WALL]]))
 async def test_a_round_goes_on_without_one_of_several_walls(ward: Ward, name: str, place: Place) -> None:
     await assert_goes_on_without(ward, "fortress", name, place)

@@ -327,7 +327,10 @@ DEAR = {f"{role.lower()}-2": 10 for role in Role}
 async def test_no_fault_fallback_or_interruption_takes_a_run_past_its_limit(
     litellm: LiteLLM, hall: Hall, seed: int
 ) -> None:
-    """Whatever comes of a call, and whenever its process is interrupted; each role falls back to a dear model."""
+    """Whatever comes of a call, and whenever its process is interrupted; each role falls back to a dear model.
+
+    A token a byte and answers about as long as they may be leave the reckoning no slack.
+    """
     random = Random(seed)
     name, recipe = random.choice(BOTH), random.choice(RECIPES[:2] + RECIPES[3:])
     faulty = random.uniform(0.05, 0.4)
@@ -336,9 +339,11 @@ async def test_no_fault_fallback_or_interruption_takes_a_run_past_its_limit(
         return random.choice(FAULTS)(call) if random.random() < faulty else speaks(call)
 
     with Provider(say, DEAR) as provider:
-        plan = with_spares(plan_at(provider, recipe, on_limit=random.choice(("stop", "close"))), provider)
+        provider.count = by_bytes
+        plan = plan_at(provider, recipe, most=700, on_limit=random.choice(("stop", "close")))
+        plan = with_spares(plan, provider)
         stage = Stage(hall, plan, lambda route: litellm)
-        limit = Decimal(random.uniform(0.1, 1)) * plan.calls * (4000 if name == "tokens" else Decimal("0.006"))
+        limit = Decimal(random.uniform(0.1, 1)) * plan.calls * (10_000 if name == "tokens" else Decimal("0.015"))
         for attempt in count(1):
             faulty = faulty if attempt < 8 else 0
             ended = await interrupted(stage, Changes(limits=limited(name, limit)), random.choice((5, 20, 10**6)))
