@@ -100,6 +100,7 @@ def test_an_internal_failure_stands_with_its_traceback_in_the_log(hall: Hall, pl
     assert hall.get_debate(THREAD)["turn_count"] == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_was_asked_to_stop_before_its_process_began_says_so_and_speaks_no_turn(
     hall: Hall, place: Path
 ) -> None:

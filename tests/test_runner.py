@@ -115,7 +115,9 @@ def batch_letters(batch: list[Request]) -> str:
 # ------------------------------------------------------------------------------------------------------ who speaks when
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "recipe", [pytest.param(name, marks=[pytest.mark.slow] if name == "deep" else []) for name in RECIPES]
+)
 async def test_the_ledger_of_each_recipe_holds_the_turns_in_the_order_of_the_design(hall: Hall, recipe: str) -> None:
     plan = plan_of(recipe)
     with anyio.fail_after(20):

@@ -248,6 +248,7 @@ def test_a_value_behind_any_sign_is_found_though_it_could_be_a_name_itself(sign:
         "a" * 64,
     ],
 )
+@pytest.mark.slow
 def test_no_text_makes_the_search_slow(piece: str) -> None:
     """A search that reads the rest again at every piece would take hours here, not a moment."""
     text = piece * (400_000 // len(piece))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
+
+import anyio
 
 from orchestrator import result, run_folder
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
@@ -82,6 +84,25 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     """A polite end is as good as Ctrl-C, for which an event loop has a handler of its own: it cancels the run."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(number, frame)
+
+
+def held(debate: Callable[[], Awaitable[Run]]) -> Run:
+    """Runs a debate in a task of its own, so that Ctrl-C cancels it as anything else does.
+
+    asyncio cancels the outermost task, and from that no shield keeps: what is being written would be left to itself.
+    """
+    ended: list[Run] = []
+
+    async def hold() -> None:
+        ended.append(await debate())
+
+    async def wait() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(hold)
+
+    with plain_group():
+        anyio.run(wait)
+    return ended[0]
 
 
 def signing_key(call: Call) -> Ed25519PrivateKey | None:

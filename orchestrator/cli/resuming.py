@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import anyio
-
 from orchestrator import run_folder
 from orchestrator.background import hold
-from orchestrator.cli.outcome import Call, Place, ending_well, finished, signing_key
+from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
 from orchestrator.cli.plain import tell
 from orchestrator.cli.progress import progress_lines
 from orchestrator.cli.running import default_folder
@@ -54,7 +52,7 @@ def _held(call: Call, hall: Hall, found: Resumable, plan: Plan, changes: Changes
     place.thread_id = found.debate.state.thread_id
     how = TakeUp(folder=str(folder.resolve()), changes=changes)
     readers = [] if call.quiet else [progress_lines(tell)]
-    ended = anyio.run(partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how))
+    ended = held(partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how))
     run_folder.forget_drafts(folder)
     return ended
 

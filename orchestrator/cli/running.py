@@ -10,12 +10,10 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-import anyio
-
 from orchestrator import run_folder
 from orchestrator.background import hold
 from orchestrator.cli.ending import Exit
-from orchestrator.cli.outcome import Call, Place, ending_well, finished, signing_key
+from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.cli.progress import progress_lines
 from orchestrator.errors import LedgerBroken, ThreadExists, UnknownThread, UsageError
@@ -83,7 +81,7 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
             with folder_to_fill(call.out or default_folder(thread_id)) as place.folder:
                 call.tell(f"thread {thread_id}")
                 place.thread_id = thread_id
-                return anyio.run(_debate, hall, plan, place, topic, not call.quiet)
+                return held(partial(_debate, hall, plan, place, topic, not call.quiet))
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:

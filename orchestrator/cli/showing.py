@@ -54,9 +54,12 @@ def _marked(marks: Sequence[str]) -> str:
 
 
 def page(debate: DebateResult, first_words: Sequence[str]) -> str:
+    """Returns a debate for people; marks that say why they are there stand in paragraphs of their own."""
+    told = [words for words in first_words if words not in debate["marks"]]
+    bare = [mark for mark in debate["marks"] if mark in first_words]
     parts = [
-        *first_words,
-        f"{debate['thread_id']}: {debate['status']}, "
+        *told,
+        f"{_marked(bare)}{debate['thread_id']}: {debate['status']}, "
         f"{debate['turn_count']} of {debate['max_turns']} turns, "
         f"round {debate['round']} of {debate['max_rounds']}, {debate['mode']}",
         f"head {debate['head']}",

@@ -224,6 +224,7 @@ def test_standard_input_that_holds_no_topic_is_refused(sent: bytes, sentence: st
     assert sentence in refused("--rehearse", "-", input=sent)
 
 
+@pytest.mark.slow
 def test_closed_or_unreadable_standard_input_is_refused(script: Script) -> None:
     closed = script("run-debate", "--rehearse", "-", shell='exec "$@" <&-')
     assert (closed.returncode, closed.stdout) == (2, b"")
@@ -410,6 +411,7 @@ def test_a_read_only_out_folder_is_refused(refused: Refused, work: Path) -> None
 
 
 @pytest.mark.parametrize("store", ["a new store", "a store that is there"])
+@pytest.mark.slow
 def test_a_disk_that_is_full_before_the_first_entry_leaves_nothing(
     store: str, script: Script, work: Path, debates: Listed
 ) -> None:

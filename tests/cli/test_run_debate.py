@@ -334,6 +334,7 @@ def test_a_damaged_debate_keeps_its_id(rehearse: Command, damage: Callable[[str]
     assert only_run().name == f"{today()}-kafka-2"
 
 
+@pytest.mark.slow
 def test_two_processes_with_one_topic_hold_two_debates(script: Script, debates: Listed) -> None:
     arguments = ("run-debate", "--rehearse", "-r", "speed", "--quiet", "Kafka?")
     with ThreadPoolExecutor(2) as pool:
@@ -353,6 +354,7 @@ def test_a_reader_that_has_enough_of_the_answer_ends_nothing(script: Script, nob
     assert names(only_run()) == FILES
 
 
+@pytest.mark.slow
 def test_nobody_to_tell_the_progress_to_ends_no_debate(script: Script, nobody_reads: int, debates: Listed) -> None:
     result = script("run-debate", "--rehearse", "-r", "speed", TOPIC, stderr=nobody_reads)
     assert result.returncode == 0
@@ -360,6 +362,7 @@ def test_nobody_to_tell_the_progress_to_ends_no_debate(script: Script, nobody_re
     assert [debate["status"] for debate in debates()] == ["synthesis"]
 
 
+@pytest.mark.slow
 def test_closed_streams_end_no_debate(script: Script, debates: Listed) -> None:
     result = script("run-debate", "--rehearse", "-r", "speed", TOPIC, shell='exec "$@" <&- >&- 2>&-')
     assert result.returncode == 0
@@ -378,6 +381,7 @@ def test_an_answer_that_cannot_be_written_is_an_error_that_says_what_is_kept(scr
     )
 
 
+@pytest.mark.slow
 def test_an_output_that_takes_no_utf_8_still_gets_the_answer(script: Script) -> None:
     arguments = ("run-debate", "--rehearse", "-r", "speed", "--quiet", "--json", "Kafka 中 🙂?")
     result = script(*arguments, env={"PYTHONIOENCODING": "latin-1"})

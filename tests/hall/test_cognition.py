@@ -531,6 +531,7 @@ def read_everything(piece: str) -> None:
 
 
 @pytest.mark.parametrize("piece", [" ", "? ", "Reality ", "[C1] "])
+@pytest.mark.slow
 def test_the_largest_turn_is_read_in_time_that_grows_with_its_length(piece: str) -> None:
     read_everything(piece)
 

@@ -99,6 +99,7 @@ async def test_without_wait_it_answers_at_once_and_any_server_follows_it_to_the_
     assert await over(processes[0]) == 0
 
 
+@pytest.mark.slow
 async def test_progress_is_told_until_the_end_each_notice_further_than_the_one_before(client: Client) -> None:
     notices: list[tuple[float, float | None, str | None]] = []
 
@@ -144,12 +145,14 @@ def traps(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("traps")
+@pytest.mark.slow
 async def test_a_run_takes_no_module_from_the_working_folder(call: Call, processes: list[Popen[bytes]]) -> None:
     ended = await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True, wait=True)
     assert ended["run"]["state"] == "done"
     assert await over(processes[0]) == 0
 
 
+@pytest.mark.slow
 async def test_what_was_asked_before_the_process_is_there_is_heard(call: Call, processes: list[Popen[bytes]]) -> None:
     await call("run_debate", topic=TOPIC, recipe="speed", rehearse=True, thread_id="stopped")
     await call("cancel_run", thread_id="stopped", reason="too early")
@@ -305,6 +308,7 @@ async def test_a_server_holds_so_many_runs_at_once_and_not_one_more(server: MCPS
     assert len(idle) == launching.MOST_RUNS
 
 
+@pytest.mark.slow
 async def test_a_run_that_has_ended_makes_room(
     call: Call, refused: Refused, monkeypatch: pytest.MonkeyPatch, processes: list[Popen[bytes]]
 ) -> None:

@@ -79,6 +79,7 @@ async def test_a_run_stops_wherever_the_next_calls_do_not_fit_and_goes_on_once_t
         assert len(provider.calls) in whole_batches
         assert_within(provider, name, limit)
         stops, limit = stops + 1, needed(ended, limit)
+        assert stops < 2 * len(whole_batches), "what is said to be needed does not suffice"
     assert_within(provider, name, limit)
     assert stops > 0
     assert_decided(ended)
