@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +20,8 @@ from orchestrator.models.base import Message, Request, Step
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
 from orchestrator.prompt import Summary, make_request, make_summary_request
 from orchestrator.recipe import NO_LIMITS
+
+_SHARES = 8  # of a run's time; a Wall and a Door with which it closes have one each
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +87,6 @@ class Assigning:
             make_request(self.plan, debate.snapshot(), planned, seat, "turn", route=seat.routes[0]) for seat in needed
         )
         bounds = [self.budget.bound_of(replace(request, messages=(*request.messages, room))) for request in requests]
-        seconds = min(self.plan.timeout_s, (limits.seconds or math.inf) / 4) if needed and limits.seconds else 0.0
+        closing = 0 if ends else 1 if planned.closes or Role.DOOR in roles else 2  # calls, if these are cut off in time
+        seconds = closing * min(self.plan.timeout_s, limits.seconds / _SHARES) if limits.seconds else 0.0
         return Kept(total_bound(bounds), seconds)

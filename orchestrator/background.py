@@ -23,7 +23,7 @@ import anyio
 from orchestrator import run_folder
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid
-from orchestrator.errors import RunPaused
+from orchestrator.errors import RunPaused, StoreError
 from orchestrator.events import Reader, Stream
 from orchestrator.files import prepare_folder
 from orchestrator.hall.hall import Hall
@@ -112,8 +112,9 @@ def main(thread_id: str, folder: Path, epoch: int, changes: Changes) -> None:
         how = TakeUp(Lease(thread_id, epoch), str(folder), changes)
         try:
             write(folder, plan, anyio.run(partial(hold, hall, plan, thread_id, paid, how=how)))
-        except RunPaused:
-            pass  # the reason is told to the store
+        except RunPaused as paused:  # the reason is told to the store, unless that is the reason
+            if isinstance(paused.__cause__, StoreError):
+                print(scrub(str(paused)), file=sys.stderr)
         finally:
             keep(folder, paid)
 

@@ -182,7 +182,9 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
         with suppress(UsageError):  # there is nowhere left to say it
             answer(json_text({**outcome, "files": [str(file) for file in kept]}))
     if _can_go_on(place, error, debate):
-        tell(f"Go on with: run-debate --resume {place.thread_id}{_what_to_raise(error)}")
+        is_open = debate is None or debate.state.status is Status.ACTIVE
+        what = "Go on with" if is_open else "It is closed; write its files with"
+        tell(f"{what}: run-debate --resume {place.thread_id}{_what_to_raise(error)}")
     return code
 
 
@@ -227,7 +229,7 @@ def _can_go_on(place: Place, error: DebateError, debate: Debate | None) -> bool:
     """Whether there is something to resume; a run that was paused had begun, also where the store is gone since."""
     if place.thread_id is None or isinstance(error, LeaseLost):
         return False
-    return isinstance(error, RunPaused) if debate is None else debate.state.status is Status.ACTIVE
+    return isinstance(error, RunPaused) or (debate is not None and debate.state.status is Status.ACTIVE)
 
 
 def print_usage_failure(message: str) -> None:

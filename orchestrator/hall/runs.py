@@ -120,6 +120,7 @@ class RunDesk:
         """Adds lines to a thread's journal, numbered on from those that are there.
 
         Raises:
+            NotActive: the debate is closed, and these are not only outcomes of calls; nothing was written.
             LeaseLost: nothing was written.
         """
         self._store.keep(lease, [journal.seal(lease.thread_id, line) for line in lines])

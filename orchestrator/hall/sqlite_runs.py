@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from orchestrator.errors import HallError, LeaseLost, LedgerBroken, UnknownThread
+from orchestrator.errors import HallError, LeaseLost, LedgerBroken, NotActive, UnknownThread
 from orchestrator.hall.debate import State
 from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Standing
@@ -92,7 +92,10 @@ class SQLiteRuns(SQLiteFile):
 
     def keep(self, lease: Lease, records: Sequence[StoredRecord]) -> None:
         with self._transaction() as db:
-            no = held_row(db, lease)[0]
+            no, *rest = held_row(db, lease)
+            begins = any(record.answers is None for record in records)
+            if begins and standing_of(*rest).state.status is not Status.ACTIVE:
+                raise NotActive(f"{lease.thread_id} is closed: no call is made for it any more.")
             for record in records:
                 text_id = None
                 if record.text is not None and record.salt is not None and not _is_forgotten(db, no, record.answers):

@@ -170,6 +170,7 @@ class Store(Protocol):
         """Adds records to a thread's journal.
 
         Raises:
+            NotActive: the debate is closed, and these are not only outcomes of calls; nothing was written.
             LeaseLost: nothing was written.
         """
 

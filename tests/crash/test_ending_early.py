@@ -58,6 +58,31 @@ def test_a_signal_ends_the_calls_and_the_last_line_says_how_to_go_on(
     assert_resumed(stage)
 
 
+@pytest.mark.parametrize("place", range(3, 111, 12))
+def test_a_signal_at_any_other_moment_leaves_a_paused_run(place: int, stage: Stage) -> None:
+    interrupted = stage.run(*BEGIN, at=place, by="SIGTERM")
+    assert interrupted.code == 130, interrupted.told
+    assert interrupted.last_line == f"Go on with: run-debate --resume {THREAD}"
+    assert stage.life() == "paused"
+    assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_signal_at_the_opening_leaves_a_debate_that_can_be_gone_on_with(place: int, stage: Stage) -> None:
+    interrupted = stage.run(*BEGIN, at=place, by="SIGINT")
+    assert interrupted.code == 130, interrupted.told
+    assert interrupted.last_line == f"Go on with: run-debate --resume {THREAD}"
+    assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
+
+
+@pytest.mark.parametrize("place", [112, 113])  # behind the close, before the files
+def test_a_signal_before_the_files_are_written_says_how_they_are(place: int, stage: Stage) -> None:
+    interrupted = stage.run(*BEGIN, at=place, by="SIGINT")
+    assert interrupted.code == 130, interrupted.told
+    assert interrupted.last_line == f"It is closed; write its files with: run-debate --resume {THREAD}"
+    assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
+
+
 @pytest.mark.parametrize("arguments", [BEGIN, [word for word in BEGIN if word != "--json"]], ids=["json", "plain"])
 def test_a_terminal_that_is_closed_ends_the_run_politely(arguments: list[str], stage: Stage) -> None:
     stage.server.hold_until(IN_FLIGHT + 1)

@@ -79,13 +79,13 @@ def test_a_run_that_is_killed_while_it_goes_on_goes_on(place: int, stage: Stage)
     assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
 
 
-@pytest.mark.parametrize("sweep", range(8))
+@pytest.mark.parametrize("sweep", range(6))
 def test_a_run_that_is_killed_again_and_again_comes_to_its_end(sweep: int, stage: Stage) -> None:
     chance = chance_of(sweep)
     assert_nothing_lost_nothing_twice(stage, killed_again_and_again(stage, chance))
 
 
-@pytest.mark.parametrize("sweep", range(8))
+@pytest.mark.parametrize("sweep", range(6))
 def test_a_run_that_is_killed_again_and_again_comes_to_its_end_with_a_provider_that_fails(
     sweep: int, stage: Stage
 ) -> None:

@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from halls import salt_number
 from threads import HERE, RECORDS, THERE, add, all_of, begin, hold, redact, sealed, speak, turn
 
-from orchestrator.errors import LeaseLost, StaleHead, StoreUnavailable
+from orchestrator.errors import LeaseLost, NotActive, StaleHead, StoreUnavailable
 from orchestrator.hall import ledger
 from orchestrator.hall.entries import Closed, ForceClosed
 from orchestrator.hall.journal import StoredRecord
@@ -319,3 +320,16 @@ def test_an_answer_to_what_was_asked_before_a_redaction_is_kept_without_its_text
     store.keep(lease, RECORDS[2:])
     texts = [(record.number, record.text) for record in store.journal("thread") if record.text is not None]
     assert texts == [(record.number, record.text) for record in RECORDS[3:] if record.text is not None]
+
+
+def test_once_a_debate_is_closed_no_call_can_begin_and_the_outcome_of_one_that_did_is_kept(store: Store) -> None:
+    after, lease = begin(store, "thread"), hold(store)
+    asked = StoredRecord(0, "hash", "an intent", "asked", salt_number(1))
+    store.keep(lease, [asked])
+    add(store, after, sealed("thread", after, ForceClosed(digest="")))
+    answered = StoredRecord(1, "hash", "an outcome", "an answer", salt_number(2), answers=0)
+    with pytest.raises(NotActive, match="thread is closed: no call is made for it any more"):
+        store.keep(lease, [answered, StoredRecord(2, "hash", "another intent", "asked", salt_number(3))])
+    assert [record.number for record in store.journal("thread")] == [0]
+    store.keep(lease, [answered])
+    assert [record.text for record in store.journal("thread")] == ["asked", "an answer"]

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import anyio
 import pytest
-from provider import Provider, Stage, answered, bill, plan_at, speaks
+from provider import Provider, Question, Stage, Trouble, answered, bill, plan_at, speaks
 
-from building import THREAD, hall_at
+from building import THREAD, hall_at, order
 from endpoint import Answer, Call, rate_limited, stalled
 from orchestrator.cli.ending import Exit, ended_as, exit_code
 from orchestrator.errors import RunPaused, StoppedByLimit
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.journal import Outcome
-from orchestrator.hall.terms import Status
+from orchestrator.hall.terms import Role
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.plan import Changes
 from orchestrator.recipe import Limits
@@ -202,15 +202,31 @@ async def test_a_slow_provider_does_not_keep_a_run_past_its_time(
     assert len(answered(provider.calls)) == stage.plan.calls
 
 
-async def test_door_closes_in_the_time_that_is_kept_for_it(provider: Provider, litellm: LiteLLM, hall: Hall) -> None:
-    """DEEP has 36 batches, so that it takes 3.6 seconds at least; a quarter of its time is kept."""
-    provider.latency_s = 0.1
-    stage = Stage(hall, plan_at(provider, "deep", on_limit="close"), lambda route: litellm)
-    ended = await in_time(stage, 3)
-    assert isinstance(ended, Run)
-    assert ended_as(ended.debate.state) is Exit.DEGRADED
-    assert len(ended.debate.turns) < stage.plan.turns
-    assert ended.debate.state.status is Status.SYNTHESIS
+@pytest.mark.parametrize(
+    ("number", "role", "step", "spoken"),
+    [
+        (1, Role.WALL, "checklist", "WLD"),
+        (1, Role.WALL, "apply", "WLD"),
+        (1, Role.DOOR, "turn", "WLD"),
+        (2, Role.WIND, "turn", "WLD"),
+        (2, Role.WALL, "apply", "WLD · WLD"),
+        (4, Role.WALL, "checklist", "WLD · WLD · WLD · WLD"),
+    ],
+)
+async def test_door_closes_in_the_time_that_is_kept_for_it(
+    provider: Provider, litellm: LiteLLM, hall: Hall, number: int, role: Role, step: str, spoken: str
+) -> None:
+    """A call that never ends is cut off while there is time for a Wall and a Door, whichever call it is."""
+
+    def is_it(question: Question) -> bool:
+        return (question.round, question.role, question.step) == (number, role, step)
+
+    provider.troubles.append(Trouble(f"{role.lower()}-1", is_it, lambda call: stalled(), once=True))
+    stage = Stage(hall, plan_at(provider, "standard", on_limit="close"), lambda route: litellm)
+    ended = await in_time(stage, 2.4)
+    assert isinstance(ended, Run), ended
+    assert (order(ended.debate), ended_as(ended.debate.state)) == (spoken, Exit.DEGRADED)
+    await happens(provider.left, 1)
 
 
 async def test_a_wait_that_is_longer_than_the_time_left_is_not_begun(provider: Provider, stage: Stage) -> None:
