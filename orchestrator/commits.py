@@ -52,12 +52,17 @@ class Commits:
     async def all(self, base: Debate, drafts: Sequence[Draft | Failure]) -> None:
         """Commits in seat order. Stops when other words moved the head.
 
+        Where Door closes at a limit, those that are drafted are committed before the limit is told: they are there.
+
         Raises:
             RunPaused, LimitMet: a seat failed, and the round cannot go on without it.
         """
-        head = base.head
+        head, met, closes = base.head, None, self.plan.recipe.on_limit == "close"
         for place, draft in enumerate(drafts):
             done = sum(isinstance(earlier, Draft) for earlier in drafts[:place])
+            if closes and isinstance(draft, Failure) and isinstance(draft.error, LimitMet):
+                met = draft.error
+                continue
             if isinstance(draft, Failure):
                 moved = await self.go_on_without(draft, drafts, base, head, done)
             else:
@@ -65,6 +70,8 @@ class Commits:
             if moved is None:
                 return
             head = moved
+        if met is not None:
+            raise met
 
     async def go_on_without(
         self, failed: Failure, drafts: Sequence[Draft | Failure], base: Debate, head: str, done: int = 0

@@ -82,6 +82,7 @@ _STATUS: dict[int, type[ModelError]] = {
     403: AuthenticationFailed,
     404: NoSuchModel,
     408: TimedOut,
+    409: ServerFailed,
     410: NoSuchModel,
     413: ContextTooLong,
     429: RateLimited,
@@ -110,6 +111,7 @@ _VAGUE = (BadRequest, ServerFailed, RateLimited, NoSuchModel)
 _WORDS: tuple[tuple[re.Pattern[str], type[ModelError]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
     for pattern, kind in (
+        (r"invalid response (?:from LLM endpoint|object)|returned (?:a response with no )?'choices'", GarbledReply),
         (r"insufficient_quota|credit balance is too low|insufficient credits", AuthenticationFailed),
         (r"missing credentials|missing \w+ api.key|api_key client option must be set", AuthenticationFailed),
         (r"LLM Provider NOT provided", NoSuchModel),
@@ -120,7 +122,6 @@ _WORDS: tuple[tuple[re.Pattern[str], type[ModelError]], ...] = tuple(
         (r"request too large", ContextTooLong),
         (r"content_policy|content_filter|content management policy|usage polic", ContentRefused),
         (r"safety system|violat\w+ our|prohibited_content|input was flagged|flagged for", ContentRefused),
-        (r"invalid response from LLM endpoint", GarbledReply),
     )
 )
 
@@ -227,9 +228,15 @@ def _kind(chain: tuple[BaseException, ...], status: int | None, words: str) -> t
         return GarbledReply
     by_words = next((kind for pattern, kind in _WORDS if pattern.search(words)), None)
     if by_words or status:
-        return by_words or _STATUS.get(status or 0) or named
+        return by_words or _by_status(status or 0, named)
     beneath = (kind_of(type(cause)) for cause in reversed(chain[1:]))
     return next((kind for kind in beneath if kind in (TimedOut, ConnectionFailed, GarbledReply)), named)
+
+
+def _by_status(status: int, named: type[ModelError]) -> type[ModelError]:
+    """What a status says; one of 400 to 499 that is not in the table: the same request would be refused again."""
+    refused = named is ServerFailed and 400 <= status < 500
+    return _STATUS.get(status) or (BadRequest if refused else named)
 
 
 def _told(kind: type[ModelError], chain: tuple[BaseException, ...], body: str) -> str:

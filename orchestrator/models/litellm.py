@@ -41,6 +41,7 @@ _ENVIRONMENT = {
     "LITELLM_LOG": "ERROR",
 }
 _NO_KEY = "no-key"
+_POSSIBLE = range(10**9)  # tokens of one call
 _loading = threading.Lock()
 
 
@@ -152,13 +153,18 @@ def _one_line_name(name: Any) -> str | None:
 
 
 def _usage(request: Request, response: Any) -> Usage:
-    """Tokens as the provider counted them; without a count there is no cost either, since unknown is not zero."""
+    """Tokens as the provider counted them; without a count there is no cost either, since unknown is not zero.
+
+    Counts that cannot be (below zero, or beyond all that is read at once) are none.
+    """
     usage = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
     read = getattr(usage, "prompt_tokens", 0) or 0
     output = getattr(usage, "completion_tokens", 0) or 0
     cached = getattr(details, "cached_tokens", 0) or getattr(usage, "cache_read_input_tokens", 0) or 0
     written = getattr(details, "cache_creation_tokens", 0) or getattr(usage, "cache_creation_input_tokens", 0) or 0
+    if not all(count in _POSSIBLE for count in (read, output, cached, written)):
+        read = output = cached = written = 0
     price = prices.price_of(request.model, request.endpoint)
     cost = price.cost(input=read, output=output, cached=cached, written=written) if price and read else None
     return Usage(input=read, cached=cached, output=output, cost_usd=cost)

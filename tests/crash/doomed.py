@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 from orchestrator.cli.run_debate import main
 from orchestrator.drafts import Patience
 from orchestrator.hall import runs
+from orchestrator.hall.hall import Hall
 from orchestrator.hall.sqlite import FILE, SQLiteStore
 
 TRANSACTIONS = ("create", "begin_run", "append", "keep", "release_run")
@@ -39,7 +40,8 @@ class Fate:
 
     Args:
         at: the number of the place, from 1; 0 is nowhere.
-        by: what it does there: the name of a signal that it sends itself, or FULL, from where on its disk has no room.
+        by: what happens there: the name of a signal that it sends itself; FULL, from where on its disk has no room; or
+            CLOSED, where its debate is closed by force.
         tally: the file to which the names of the places that were passed go at the end.
         silence_s: after how many seconds this process takes another for dead.
         patient: whether it waits before it asks again.
@@ -69,9 +71,11 @@ class Fate:
             return
         if self._by == "FULL":
             fill_disk()
-            return
-        with self._writing if self._by == "SIGSTOP" else nullcontext():
-            os.kill(os.getpid(), signal.Signals[self._by])
+        elif self._by == "CLOSED":
+            pull_kill_switch()
+        else:
+            with self._writing if self._by == "SIGSTOP" else nullcontext():
+                os.kill(os.getpid(), signal.Signals[self._by])
 
     def around(self, name: str, transaction: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(transaction)
@@ -98,6 +102,13 @@ def fill_disk() -> None:
     """No file may grow larger than the write-ahead log is now, so that the next transaction finds no room."""
     size = Path(os.environ["DEBATE_HALL_STATE_DIR"], f"{FILE}-wal").stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def pull_kill_switch() -> None:
+    """Another hall of the same store does it, as another process would."""
+    with Hall.open() as hall:
+        (listed,) = hall.list_debates()
+        hall.force_close_debate(listed["thread_id"], "It costs too much.")
 
 
 class HTTPStatusError(Exception):

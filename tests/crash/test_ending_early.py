@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import anyio
@@ -131,6 +132,17 @@ def test_the_kill_switch_on_the_command_line_ends_a_run_of_another_process(
     stage.await_callers_gone(IN_FLIGHT)
     assert_closed_by_force(stage, ended(running))
     assert_nothing_written_since(stage, at_the_close)
+
+
+@pytest.mark.parametrize("place", range(5, 111, 12))
+def test_behind_the_kill_switch_nothing_is_committed_and_no_call_is_made(place: int, stage: Stage) -> None:
+    assert_closed_by_force(stage, stage.run(*BEGIN, at=place, by="CLOSED"))
+    debate, journal = written(stage)
+    last = debate.lines[-1].entry
+    assert last.body.kind == "force_closed"
+    intents = [line.record for line in journal if isinstance(line.record, Intent)]
+    assert [intent for intent in intents if datetime.fromisoformat(intent.at) > datetime.fromisoformat(last.at)] == []
+    assert len(stage.server.calls) <= len(intents)
 
 
 @pytest.mark.anyio

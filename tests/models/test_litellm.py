@@ -213,6 +213,24 @@ async def test_an_answer_without_a_count_has_no_cost(model: LiteLLM, providers: 
     assert (await model.complete(asked(GPT))).usage.cost_usd is None
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"prompt_tokens": -500},
+        {"completion_tokens": -1},
+        {"prompt_tokens": 10**30},
+        {"prompt_tokens_details": {"cached_tokens": -7}},
+    ],
+)
+async def test_a_count_that_cannot_be_is_none(
+    model: LiteLLM, model_server: ModelServer, counts: dict[str, Any]
+) -> None:
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120} | counts
+    model_server.inject(Answer(body=json.dumps(completion("ok") | {"usage": usage})))
+    reply = await model.complete(at(model_server, "wind-1"))
+    assert reply.usage == Usage(input=0, cached=0, output=0, cost_usd=None)
+
+
 # ---------------------------------------------------------------- what goes wrong, over a real socket
 
 
@@ -255,6 +273,11 @@ async def test_an_answer_without_a_count_has_no_cost(model: LiteLLM, providers: 
         (web_page(404), GarbledReply, 404, "a web page instead of an answer (Welcome to nginx!)"),
         (broken_json(), GarbledReply, None, "Unterminated string"),
         (Answer(body="[]"), GarbledReply, None, "invalid response"),
+        (Answer(body='{"choices": null}'), GarbledReply, None, "'choices'"),
+        (Answer(body='{"usage": {}}'), GarbledReply, None, "'choices'"),
+        (Answer(status=418, body="I am a teapot."), BadRequest, 418, "teapot"),
+        (error(405, "Use POST."), BadRequest, 405, "Use POST."),
+        (error(409, "Busy with another request."), ServerFailed, 409, "Busy"),
         (dropped(), ConnectionFailed, None, "disconnected"),
     ],
 )
@@ -662,6 +685,12 @@ def meant(error: Exception) -> ModelError:
 def test_a_stream_cut_in_the_middle_is_a_cut() -> None:
     broken = adapter._load().exceptions.MidStreamFallbackError("lost", model="m", llm_provider="openai")
     assert type(meant(broken)) is CutOff
+
+
+def test_an_answer_that_litellm_cannot_take_apart_is_garbled_whatever_words_stand_in_it() -> None:
+    words = "Invalid response object Traceback (most recent call last): ...\n\nreceived_args={'our usage policy'}"
+    told = meant(adapter._load().exceptions.APIConnectionError(words, llm_provider="openai", model="m"))
+    assert (type(told), told.message) == (GarbledReply, "m: Invalid response object")
 
 
 def test_an_earlier_attempts_failure_is_no_evidence_about_this_one() -> None:

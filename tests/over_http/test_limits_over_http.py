@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 import anyio
 import pytest
-from provider import Provider, Stage, bill, plan_at, question_of, reseated, speaks
+from provider import Provider, Question, Stage, Trouble, bill, plan_at, question_of, reseated, speaks
 
-from building import RECIPES, hall_at
+from building import RECIPES, hall_at, order
 from endpoint import (
     Answer,
     Call,
@@ -166,7 +166,6 @@ async def test_a_limit_ends_a_run_in_any_of_its_rounds(
     for planned in plan.rounds:
         provider.forget()
         limit = limit_for(planned.number, name, needs)
-        print(planned.number, limit)
         with hall_at(tmp_path / str(planned.number)) as hall:
             limits = limited(name, limit)
             stage = Stage(hall, plan.model_copy(update={"limits": limits}), lambda route: litellm)
@@ -194,7 +193,6 @@ async def test_door_closes_in_any_round_with_what_is_there(
     for planned in plan.rounds:
         provider.forget()
         limit = limit_for(planned.number, name, needs)
-        print(planned.number, limit)
         with hall_at(tmp_path / str(planned.number)) as hall:
             limits = limited(name, limit)
             stage = Stage(hall, plan.model_copy(update={"limits": limits}), lambda route: litellm)
@@ -212,6 +210,22 @@ async def test_door_closes_in_any_round_with_what_is_there(
             assert render_adr(record, run.debate).split("\n\n")[2].startswith("**CLOSED EARLY: ")
             assert_within(provider, name, limit)
             assert stage.paid.spent == stage.journaled == bill(provider.calls)
+
+
+@pytest.mark.parametrize("limit", range(36_000, 50_000, 2_000))
+async def test_door_closes_with_the_walls_that_are_there_when_the_second_try_of_one_does_not_fit(
+    provider: Provider, litellm: LiteLLM, hall: Hall, limit: int
+) -> None:
+    def is_first_wall(question: Question) -> bool:
+        return question.step == "apply" and question.lens == "attack surface and trust boundaries"
+
+    provider.count = by_bytes
+    provider.troubles.append(Trouble("wall-1", is_first_wall, lambda call: cut_off(), once=True))
+    plan = plan_at(provider, "fortress", limits=Limits(tokens=limit), on_limit="close")
+    run = await Stage(hall, plan, lambda route: litellm).hold()
+    assert ended_as(run.debate.state) is Exit.DEGRADED
+    assert order(run.debate) in ("WLD", "WLLD", "WLLLD")
+    assert_within(provider, "tokens", Decimal(limit))
 
 
 # --------------------------------------------------------------------------------------------------- scripts and counts
