@@ -135,10 +135,6 @@ def dropped() -> Answer:
     return Answer(drop=True)
 
 
-def torn(text: str) -> Answer:
-    return Answer(text, torn=True)
-
-
 def stalled() -> Answer:
     return Answer(stall=True)
 
@@ -150,19 +146,14 @@ class ModelServer:
         reply: what a model says to a call; by default a plausible turn of the role that is asked.
         latency_s: seconds before each reply, for benchmarks.
         deadline_s: seconds a held request waits for its company before it is answered with HTTP 500.
-        count: how many tokens messages, pairs of role and text, are.
+
+    Attributes:
+        count: how many tokens messages are, each a role and a text.
     """
 
-    def __init__(
-        self,
-        reply: Reply | None = None,
-        *,
-        latency_s: float = 0,
-        deadline_s: float = 10,
-        count: Callable[[Sequence[tuple[str, str]]], int] | None = None,
-    ) -> None:
+    def __init__(self, reply: Reply | None = None, *, latency_s: float = 0, deadline_s: float = 10) -> None:
         self.reply: Reply = reply or plausible
-        self.count = count or tokens
+        self.count: Callable[[Sequence[tuple[str, str]]], int] = tokens
         self.latency_s, self.deadline_s = latency_s, deadline_s
         self.calls: list[Call] = []
         self.base_url = ""

@@ -211,8 +211,8 @@ def test_a_wall_that_is_heard_before_door_closes_leaves_what_door_needs_and_door
     assert kept(hall, plan, 0, DOOR, closes=True) == NOTHING_KEPT
 
 
-@pytest.mark.parametrize(("seconds", "kept_s"), [(3600, 180.0), (100, 25.0)])
-def test_of_a_limit_of_time_as_much_is_kept_as_a_call_may_take_and_no_more_than_a_quarter(
+@pytest.mark.parametrize(("seconds", "kept_s"), [(3600, 2 * 180.0), (100, 2 * 12.5)])
+def test_of_a_limit_of_time_a_wall_and_door_are_kept_what_each_may_take_and_an_eighth_at_most(
     hall: Hall, seconds: float, kept_s: float
 ) -> None:
     plan = plan_of("fortress", **{**CLOSING, "limits": Limits(seconds=seconds)})

@@ -6,13 +6,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 
-from endpoint import ModelServer, rate_limited
+from endpoint import Answer, ModelServer, rate_limited, stalled
 
 
-def ask(server: ModelServer, model: str, *texts: str) -> httpx.Response:
+def ask(server: ModelServer, model: str, *texts: str, timeout: float = 20) -> httpx.Response:
     body = {"model": model, "messages": [{"role": "user", "content": text} for text in texts or ("hello",)]}
-    return httpx.post(f"{server.base_url}/chat/completions", json=body, timeout=20)
+    return httpx.post(f"{server.base_url}/chat/completions", json=body, timeout=timeout)
 
 
 def test_requests_are_held_until_enough_are_in_flight_together(model_server: ModelServer) -> None:
@@ -42,6 +43,37 @@ def test_the_beginning_that_repeats_counts_as_cached(model_server: ModelServer) 
         for texts in (["12345678", "new"], ["new"])
     ]
     assert cached == [3, 0]
+
+
+def test_only_a_count_that_went_back_whole_is_charged(model_server: ModelServer) -> None:
+    model_server.inject(Answer("hello", torn=True), model="torn")
+    model_server.inject(Answer("hello", drop=True), model="drop")
+    model_server.inject(Answer("hello", counted=False), model="none")
+    for model in ("torn", "drop"):
+        with pytest.raises(httpx.RemoteProtocolError):
+            ask(model_server, model)
+    assert "usage" not in ask(model_server, "none").json()
+    assert ask(model_server, "whole", "12345678").json()["usage"]["prompt_tokens"] == 3
+    assert [call.charged is not None for call in model_server.calls] == [False, False, False, True]
+
+
+def test_a_caller_that_goes_away_is_noticed(model_server: ModelServer) -> None:
+    model_server.inject(stalled())
+    with pytest.raises(httpx.ReadTimeout):
+        ask(model_server, "a", timeout=0.05)
+    assert model_server.left.acquire(timeout=10)
+    assert (model_server.calls[0].gone, model_server.calls[0].finished) == (True, None)
+
+
+def test_a_server_that_refuses_takes_connections_again_at_its_address(model_server: ModelServer) -> None:
+    with httpx.Client(base_url=model_server.base_url) as client:
+        body = {"model": "a", "messages": [{"role": "user", "content": "hello"}]}
+        assert client.post("/chat/completions", json=body).status_code == 200
+        model_server.refuse()
+        with pytest.raises(httpx.ConnectError):
+            client.post("/chat/completions", json=body)
+        model_server.accept()
+        assert client.post("/chat/completions", json=body).status_code == 200
 
 
 def test_calls_record_what_was_asked(model_server: ModelServer) -> None:

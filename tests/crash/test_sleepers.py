@@ -19,6 +19,8 @@ pytestmark = pytest.mark.slow
 
 # Of a FORTRESS debate, those at which its run holds the thread and the debate is open: see `test_kills`.
 PLACES = range(4, 112)
+LEASE_TAKEN = 2  # the place at which one that goes on has the lease, and has done nothing else
+IN_FLIGHT_AT_MOST = 4
 
 
 def put_to_sleep(process: subprocess.Popen[bytes]) -> None:
@@ -36,21 +38,26 @@ def files(stage: Stage) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in stage.out.iterdir()}
 
 
-def assert_taken_over(stage: Stage, sleeper: subprocess.Popen[bytes]) -> None:
-    """Lets another process take the thread over and end it; then the sleeper, which wakes up, changes nothing."""
-    successor = stage.start(*RESUME, silence_s=0)
-    taken_over = ended(successor)
-    assert_nothing_lost_nothing_twice(stage, taken_over)
+def assert_woken_too_late(stage: Stage, sleeper: subprocess.Popen[bytes], successor: int, in_flight: int) -> None:
+    """Lets a process wake up after its thread was taken over; it says by whom, and changes nothing."""
     rows, left, calls = dump(stage.folder / "state"), files(stage), len(stage.server.calls)
     os.kill(sleeper.pid, signal.SIGCONT)
     woken = ended(sleeper)
     assert woken.code == 3, woken.told
     assert woken.outcome["error"]["code"] == "lease_lost"
-    assert f"process {successor.pid} on {socket.gethostname()} has taken it over" in woken.told
+    assert f"process {successor} on {socket.gethostname()} has taken it over" in woken.told
     assert "--resume" not in woken.told
     assert dump(stage.folder / "state") == rows
     assert {name: text for name, text in files(stage).items() if name != "unused-drafts-elsewhere.json"} == left
-    assert len(stage.server.calls) - calls <= len(taken_over.outcome["uncertain"]), "it asked for more"
+    assert len(stage.server.calls) - calls <= in_flight, "it asked for more"
+
+
+def assert_taken_over(stage: Stage, sleeper: subprocess.Popen[bytes]) -> None:
+    """Lets another process take the thread over and end it, before the sleeper wakes up."""
+    successor = stage.start(*RESUME, silence_s=0)
+    taken_over = ended(successor)
+    assert_nothing_lost_nothing_twice(stage, taken_over)
+    assert_woken_too_late(stage, sleeper, successor.pid, len(taken_over.outcome["uncertain"]))
 
 
 def test_a_thread_that_another_process_runs_is_refused_with_its_name(stage: Stage) -> None:
@@ -114,3 +121,15 @@ def test_a_runner_that_slept_at_a_write_or_beside_a_call_writes_nothing(place: i
     sleeper = stage.start(*BEGIN, at=place, by="SIGSTOP")
     await_asleep(sleeper)
     assert_taken_over(stage, sleeper)
+
+
+@pytest.mark.parametrize("place", PLACES[1::6])
+def test_a_runner_whose_thread_was_only_just_taken_over_writes_nothing(place: int, stage: Stage) -> None:
+    """Nothing but its lease forbids it: the debate is open, its head and its journal are as the sleeper knows them."""
+    sleeper = stage.start(*BEGIN, at=place, by="SIGSTOP")
+    await_asleep(sleeper)
+    successor = stage.start(*RESUME, at=LEASE_TAKEN, silence_s=0)
+    assert ended(successor).code == -signal.SIGKILL
+    assert_woken_too_late(stage, sleeper, successor.pid, IN_FLIGHT_AT_MOST)
+    (stage.out / "unused-drafts-elsewhere.json").unlink(missing_ok=True)
+    assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))

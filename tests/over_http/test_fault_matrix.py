@@ -99,8 +99,6 @@ KINDS = {
     "too short": Kind("degenerate", 2, lambda call: Answer("One table at a time.")),
     "prompt echoed": Kind("degenerate", 2, lambda call: Answer(call.messages[0][1])),
 }
-
-
 STAYING = [name for name, kind in KINDS.items() if kind.stays]
 PASSING = [name for name, kind in KINDS.items() if not kind.stays]
 
@@ -166,6 +164,7 @@ class Ward:
     litellm: LiteLLM
     hall: Hall
     is_well: bool = False
+    has_refused: bool = False
 
     def stage(self, plan: Plan, name: str, place: Place, *, once: bool = False) -> Stage:
         """A debate whose model `ill` fails from `place` on; or there, once in each round."""
@@ -192,6 +191,7 @@ class Ward:
     def _locks(self, place: Place, once: bool, event: Event) -> None:
         match event:
             case DraftStarted(model="openai/ill", step=place.step) if event.slot >= place.slot and not self.is_well:
+                self.has_refused = True
                 self.ill.refuse()
             case Retried() if once:
                 self.ill.accept()
@@ -321,7 +321,8 @@ def assert_recorded(record: DecisionRecord, wanted: Expected) -> None:
 
 
 def assert_paid(ward: Ward, stage: Stage) -> None:
-    """What the run says it took is what the provider counted, and so is what the journal says."""
+    """Every call that was made stands in the journal, and what they took, there and in the run, is what was counted."""
+    assert len(ward.calls) == len(stage.intents) or ward.has_refused
     assert stage.paid.spent == stage.journaled == bill(ward.calls)
 
 
