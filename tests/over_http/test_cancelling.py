@@ -199,7 +199,8 @@ async def test_a_slow_provider_does_not_keep_a_run_past_its_time(
     provider.latency_s = 0
     run = await stage.hold(Changes(limits=Limits(seconds=300)))
     assert ended_as(run.debate.state) is Exit.DECIDED
-    assert len(answered(provider.calls)) == stage.plan.calls
+    bought_twice = len(answered(provider.calls)) - stage.plan.calls
+    assert 0 <= bought_twice <= len(run.uncertain)  # answered at the very moment in which they were cut off
 
 
 @pytest.mark.parametrize(
