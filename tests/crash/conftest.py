@@ -13,4 +13,6 @@ from endpoint import ModelServer
 def stage(tmp_path: Path) -> Iterator[Stage]:
     """A debate's place, with a provider of its own."""
     with ModelServer(deadline_s=60) as server:
-        yield Stage(tmp_path, server)
+        stage = Stage(tmp_path, server)
+        yield stage
+        stage.clear()

@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -73,9 +73,11 @@ class Fate:
             fill_disk()
         elif self._by == "CLOSED":
             pull_kill_switch()
+        elif self._by == "SIGSTOP":
+            with self._writing:  # the signal goes to this thread, which stops before it can let another one write
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         else:
-            with self._writing if self._by == "SIGSTOP" else nullcontext():
-                os.kill(os.getpid(), signal.Signals[self._by])
+            os.kill(os.getpid(), signal.Signals[self._by])
 
     def around(self, name: str, transaction: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(transaction)

@@ -53,6 +53,7 @@ class Stage:
 
     def __init__(self, folder: Path, server: ModelServer) -> None:
         self.folder, self.server = folder, server
+        self._started: list[subprocess.Popen[bytes]] = []
         self.out = folder / "debates" / THREAD
         (folder / "here.yaml").write_text(server.models_file())
         mine = {"DEBATE_HALL_STATE_DIR": folder / "state", "XDG_CONFIG_HOME": folder / "config", "HOME": folder}
@@ -63,14 +64,23 @@ class Stage:
         return self.spawn(sys.executable, str(DOOMED), json.dumps(fate), *arguments)
 
     def spawn(self, *command: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        self._started.append(
+            subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
         )
+        return self._started[-1]
+
+    def clear(self) -> None:
+        """Ends the processes that a test which failed has left, those that sleep too."""
+        for process in self._started:
+            with process:
+                process.kill()
 
     def run(self, *arguments: str, **fate: Any) -> Ended:
         return ended(self.start(*arguments, **fate))
