@@ -7,6 +7,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from building import hall_at, plan_of
@@ -19,8 +20,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-async def litellm() -> AsyncIterator[LiteLLM]:
-    """It has been asked once, so that all it imports for a call is there."""
+def warm() -> None:
+    """It has been asked once, so that all it imports for a call is there.
+
+    No coroutine fixture: one of this scope keeps anyio's event loop for the tests of every other file.
+    """
+    anyio.run(_ask_once)
+
+
+async def _ask_once() -> None:
     from provider import Provider  # here, because aiohttp is slow to import and most tests do without
 
     with Provider() as server:
@@ -29,7 +37,12 @@ async def litellm() -> AsyncIterator[LiteLLM]:
             task = Task("turn", seat.role, seat.agent, None, round=1, rounds=1, last=False, topic="")
             messages = (Message("user", "Are you there?"),)
             await model.complete(Request("openai/wind-1", messages, task, 10, 60, endpoint=server.endpoint()))
-            yield model
+
+
+@pytest.fixture
+async def litellm(warm: None) -> AsyncIterator[LiteLLM]:
+    async with aclosing(LiteLLM()) as model:
+        yield model
 
 
 @pytest.fixture
