@@ -158,6 +158,11 @@ class Plan(Shape):
         return frozenset(route for planned in self.rounds for seat in planned.seats for route in seat.routes)
 
     @property
+    def endpoints_in_use(self) -> dict[str, Endpoint]:
+        """Every route that a seat may ask, in order of name, with its endpoint."""
+        return {route: self.endpoint(route) for route in sorted(self.routes)}
+
+    @property
     def is_rehearsal(self) -> bool:
         """Whether any seat's words come from the rehearsal instead of a model."""
         return any(seat.routes[0] == REHEARSAL_ROUTE for planned in self.rounds for seat in planned.seats)

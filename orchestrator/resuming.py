@@ -83,9 +83,8 @@ def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, s
             "Name a model.",
         )
     routing = routing_of(wanted.models, environment, named) if named else None
-    asked = [route for role in named for route in (routing.flags[role] if routing else ())]
-    before = {route: found.plan.endpoint(route) for route in sorted(found.plan.routes)}
-    known = endpoints_of({**before, **{route.model: route.endpoint for route in asked}}, wanted.assumed)
+    asked = {route.model: route.endpoint for role in named for route in (routing.flags[role] if routing else ())}
+    known = endpoints_of({**found.plan.endpoints_in_use, **asked}, wanted.assumed)
     changes = Changes(
         routes=named,
         endpoints={route: endpoint for route, endpoint in known.items() if endpoint != found.plan.endpoint(route)},
@@ -93,7 +92,7 @@ def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, s
         on_failure=wanted.on_failure,
     )
     plan = found.plan.with_changes(changes)
-    require_prices(((route, plan.endpoint(route)) for route in sorted(plan.routes)), plan.limits)
+    require_prices(plan.endpoints_in_use.items(), plan.limits)
     Budget(plan.limits, found.journal.spent_at_most)  # which refuses a limit that cannot be kept
     return changes
 

@@ -87,12 +87,12 @@ def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: 
     )
     if wanted.assumed is not None:
         plan = _with_assumed_prices(plan, wanted.assumed)
-    require_prices(((route, plan.endpoint(route)) for route in sorted(plan.routes)), plan.limits)
+    require_prices(plan.endpoints_in_use.items(), plan.limits)
     return plan
 
 
 def _with_assumed_prices(plan: Plan, assumed: str) -> Plan:
-    endpoints = {route: plan.endpoint(route) for route in sorted(plan.routes)}
+    endpoints = plan.endpoints_in_use
     priced = endpoints_of(endpoints, assumed)
     news = [route for route in priced if priced[route] != endpoints[route]]
     notice = [f"The price of {', '.join(news)} is assumed: ${assumed} per million tokens in/out."] if news else []
