@@ -31,7 +31,7 @@ from orchestrator.hall.store import Lease
 from orchestrator.models.base import Model
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Changes, Plan
-from orchestrator.record import make_record
+from orchestrator.record import record_of
 from orchestrator.resuming import resumable
 from orchestrator.runner import Run, hold_debate
 from orchestrator.secrets import SERVER_TOKEN, scrub
@@ -97,8 +97,7 @@ async def hold(
 def write(folder: Path, plan: Plan, ended: Run) -> None:
     """Writes a run's files."""
     run_folder.forget_drafts(folder)
-    record = make_record(ended.debate, Plan.pinned_in(ended.debate))
-    run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record, plan)
+    run_folder.write_run(folder, run_folder.FORMATS, ended.debate, record_of(ended.debate), plan)
 
 
 def keep(folder: Path, paid: Paid) -> None:

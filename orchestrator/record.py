@@ -144,6 +144,15 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     )
 
 
+def record_of(debate: Debate) -> DecisionRecord:
+    """Returns the record of a debate with the plan that is pinned in it, if a run opened it.
+
+    Raises:
+        ConfigurationError: this version cannot read the plan.
+    """
+    return make_record(debate, Plan.pinned_in(debate))
+
+
 def _notes(debate: Debate, about: About) -> tuple[str, ...]:
     """Each once: a process that died while it took a run up may have noted what the next one notes again."""
     return tuple(dict.fromkeys(line.words for line in debate.notes(about)))

@@ -26,7 +26,6 @@ from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import OnFailure, Plan, make_plan
 from orchestrator.prompt import PROTOCOL, winds_of
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe
-from orchestrator.record import DecisionRecord, make_record
 from orchestrator.resuming import resumable
 from orchestrator.routing import Route, Routing
 from orchestrator.runner import Run, hold_debate, run_debate
@@ -178,10 +177,6 @@ async def resume(
     plan = resumable(hall, THREAD).plan.with_changes(how.changes)
     drafting = Drafting(lambda route: model, reader, patience, Paid() if paid is None else paid)
     return await hold_debate(hall, plan, THREAD, drafting, how=how)
-
-
-def record_of(run: Run) -> DecisionRecord:
-    return make_record(run.debate, Plan.pinned_in(run.debate))
 
 
 def turns_of(debate: Debate) -> tuple[Turn, ...]:

@@ -17,7 +17,6 @@ from building import (
     order,
     plan_of,
     priced,
-    record_of,
     resume,
     speech,
     turns_of,
@@ -32,6 +31,7 @@ from orchestrator.hall.terms import About, Role, Status
 from orchestrator.models.base import Request, Task
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes, Plan
+from orchestrator.record import record_of
 from orchestrator.taking_up import TakeUp
 
 pytestmark = pytest.mark.anyio
@@ -89,7 +89,7 @@ async def test_a_round_goes_on_without_one_of_several_walls(hall: Hall, silent: 
         SeatMissing(slot="R1.Wall.2", role="Wall", agent="critical-engineer", code="overloaded", message="x: busy")
     ]
     assert run.debate.state.marks == (DEGRADED,)
-    assert record_of(run).degraded == (words,)
+    assert record_of(run.debate).degraded == (words,)
     assert (run.debate.state.status, run.debate.state.starved_roles) == (Status.SYNTHESIS, ())
     asked = [request.task for request in model.requests if request.task.lens == FAILURE and request.task.round == 1]
     assert len(asked) == 4 + (asked[-1].step == "apply")  # as often as the table says, and not once more
@@ -119,7 +119,7 @@ async def test_a_round_goes_on_with_one_voice_a_role(hall: Hall) -> None:
         run = await hold(hall, degrading(), without(lambda task: task.lens in (TRUST, COST)))
     assert order(run.debate) == "WLD · WLD"
     assert [slot for slot, _ in missing(hall)] == ["R1.Wall.1", "R1.Wall.3", "R2.Wall.1"]
-    assert len(record_of(run).degraded) == 3
+    assert len(record_of(run.debate).degraded) == 3
     assert run.debate.state.marks == (DEGRADED,)
 
 
@@ -186,7 +186,7 @@ async def test_who_was_missing_stays_missing_when_the_run_is_resumed(hall: Hall)
     assert order(run.debate) == "WLLD · WLLD"
     assert not [request for request in model.requests if request.task.lens == FAILURE and request.task.round == 1]
     assert [slot for slot, _ in missing(hall)] == ["R1.Wall.2"]
-    assert len(record_of(run).degraded) == 1
+    assert len(record_of(run.debate).degraded) == 1
 
 
 async def test_a_paused_run_can_be_resumed_without_the_seat_that_made_it_pause(hall: Hall) -> None:
@@ -196,7 +196,7 @@ async def test_a_paused_run_can_be_resumed_without_the_seat_that_made_it_pause(h
             await hold(hall, plan_of("fortress"), silent)
         run = await resume(hall, silent, how=TakeUp(changes=Changes(on_failure="degrade")))
     assert order(run.debate) == "WLLD · WLD"
-    assert record_of(run).changes == ("From here on a seat that fails makes the run degrade.",)
+    assert record_of(run.debate).changes == ("From here on a seat that fails makes the run degrade.",)
 
 
 # ------------------------------------------------------------------------------------------------------- another writer
@@ -248,7 +248,7 @@ async def test_every_output_says_first_who_is_missing_and_why(hall: Hall) -> Non
     with anyio.fail_after(10):
         run = await hold(hall, degrading(), without(lambda task: task.step == "apply" and task.lens == COST))
     words = "DEGRADED: Wall critical-engineer (R1.Wall.3) is missing: x: busy"
-    document = render_adr(record_of(run), run.debate)
+    document = render_adr(record_of(run.debate), run.debate)
     title, mark = [line for line in document.split("---\n", 2)[2].splitlines() if line][:2]
     assert (title, mark) == ("# Should we move billing to Kafka?", f"**{words}**")
     meta = hall.export_debate(THREAD, "octave").partition("THREAD_ID::")[0]

@@ -29,7 +29,6 @@ from building import (
     order,
     plan_of,
     priced,
-    record_of,
     resume,
     speech,
     turns_of,
@@ -52,6 +51,7 @@ from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
+from orchestrator.record import record_of
 from orchestrator.taking_up import TakeUp
 
 pytestmark = pytest.mark.anyio
@@ -123,7 +123,7 @@ async def test_a_limit_that_is_too_small_for_the_first_calls_stops_the_run_befor
         assert not [line for line in hall.journal(THREAD) if isinstance(line.record, Intent)]
         run = await resume(hall, model, how=raised(**raised_to))
     assert order(run.debate) == "WLLLD · WLLD"
-    assert record_of(run).changes == (f"From here on {Changes(limits=Limits(**raised_to))}.",)
+    assert record_of(run.debate).changes == (f"From here on {Changes(limits=Limits(**raised_to))}.",)
 
 
 async def test_a_run_stops_where_the_next_calls_do_not_fit_and_goes_on_from_there_when_the_limit_is_raised(
@@ -141,7 +141,7 @@ async def test_a_run_stops_where_the_next_calls_do_not_fit_and_goes_on_from_ther
         run = await resume(hall, model, how=raised(tokens=10**6))
     assert (order(run.debate), len(model.requests)) == ("WLLLD · WLLD", plan_of("fortress").calls)
     assert run.spent.output == MOST_WRITTEN * 14
-    assert record_of(run).resumed == 2
+    assert record_of(run.debate).resumed == 2
 
 
 async def test_parallel_calls_are_asked_all_or_none(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ async def test_door_closes_early_with_what_is_there_and_knows_that_its_word_is_t
     assert debate.synthesis.text == word.text
     (reached,) = [event for event in events if isinstance(event, LimitReached)]
     assert (reached.limit, reached.closes) == ("tokens", True)
-    record = record_of(run)
+    record = record_of(run.debate)
     assert record.closed_early == f"Door closed before the plan's end, at a limit. {reached.message}"
     assert record.decision == word.text
 
@@ -278,7 +278,7 @@ async def test_door_closes_early_with_what_is_there_and_knows_that_its_word_is_t
 async def test_every_output_says_first_that_it_was_closed_early_and_why(hall: Hall) -> None:
     with anyio.fail_after(10):
         run = await hold(hall, closing(90_000), talkative())
-    record = record_of(run)
+    record = record_of(run.debate)
     assert record.closed_early is not None
     title, mark = [line for line in render_adr(record, run.debate).split("---\n", 2)[2].splitlines() if line][:2]
     assert (title, mark) == (f"# {TOPIC}", f"**CLOSED EARLY: {record.closed_early}**")
@@ -315,7 +315,7 @@ async def test_a_round_without_wind_is_not_closed_in(hall: Hall) -> None:
 async def test_a_run_within_its_limit_is_closed_at_the_plans_end_and_bears_no_mark(hall: Hall) -> None:
     with anyio.fail_after(10):
         run = await hold(hall, closing(10**6), talkative())
-    assert (order(run.debate), run.debate.state.marks, record_of(run).closed_early) == ("WLLLD · WLLD", (), None)
+    assert (order(run.debate), run.debate.state.marks, record_of(run.debate).closed_early) == ("WLLLD · WLLD", (), None)
 
 
 @pytest.mark.parametrize("early", EARLY)
@@ -430,7 +430,7 @@ async def test_time_is_kept_in_which_door_can_close(tmp_path: Path) -> None:
         hall.runs.release(lease)
         run = await resume(hall, model)
     assert (order(run.debate), run.debate.state.marks) == ("WLLLD", (CLOSED_EARLY,))
-    assert "s kept for Door" in (record_of(run).closed_early or "")
+    assert "s kept for Door" in (record_of(run.debate).closed_early or "")
     assert len(run.debate.of(Refined)) == 1
 
 

@@ -29,7 +29,6 @@ from building import (
     order,
     plan_of,
     priced,
-    record_of,
     resume,
     speech,
     turns_of,
@@ -52,6 +51,7 @@ from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
+from orchestrator.record import record_of
 from orchestrator.resuming import changed_files, changes_wanted, resumable
 from orchestrator.runner import Run, open_debate
 from orchestrator.taking_up import TakeUp
@@ -154,7 +154,7 @@ def require_nothing_lost_or_bought_twice(hall: Hall, run: Run | None, *processes
     assert run.unused == ()
     uncertain = [(call.slot, call.step) for call in run.uncertain]
     assert Counter(uncertain) == lost(processes)
-    record = record_of(run)
+    record = record_of(run.debate)
     assert record.resumed == len(processes) - 1
     assert [call.partition(": ")[2].removesuffix(".") for call in record.uncertain] == list(map(str, run.uncertain))
 
@@ -432,7 +432,7 @@ async def test_other_routes_are_asked_from_the_resume_on_and_noted(hall: Hall) -
         changes = OTHER_WIND.model_copy(update={"limits": ROOM, "on_failure": "degrade"})
         run = await resume(hall, model, how=TakeUp(changes=changes))
     assert {request.model for request in model.requests} == {"test/other", "test/wall", "test/door"}
-    assert record_of(run).changes == (
+    assert record_of(run.debate).changes == (
         "From here on Wind is asked through test/other, test/spare; it may take at most 1,000,000 tokens; "
         "a seat that fails makes the run degrade.",
     )
@@ -457,7 +457,7 @@ async def test_what_was_changed_holds_for_every_later_resume_and_the_newest_word
         model = Scripted(lambda request: priced(speech(request, 1)))
         run = await resume(hall, model)
     assert {request.model for request in model.requests} == {"test/other", "test/wall", "test/late"}
-    record = record_of(run)
+    record = record_of(run.debate)
     assert [change.partition(" ")[2][:15] for change in record.changes] == ["here on Wind is", "here on Door is"]
     assert (record.resumed, len(record.uncertain)) == (3, 12)
 

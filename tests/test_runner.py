@@ -48,9 +48,8 @@ from orchestrator.hall.sqlite import FILE
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
-from orchestrator.plan import Plan
 from orchestrator.prompt import winds_of
-from orchestrator.record import make_record
+from orchestrator.record import record_of
 from orchestrator.runner import Run
 
 pytestmark = pytest.mark.anyio
@@ -270,7 +269,7 @@ def wall_that_says(*texts: str) -> Scripted:
 
 
 def warnings_of(run: Run) -> tuple[str, ...]:
-    return make_record(run.debate, Plan.decode(run.debate.plan or "")).warnings
+    return record_of(run.debate).warnings
 
 
 def worded(text: str) -> str:

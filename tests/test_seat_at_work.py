@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from building import THREAD, evidence_of, hall_at, hold, plan_of, priced, record_of, resume, speech, turns_of, wordy
+from building import THREAD, evidence_of, hall_at, hold, plan_of, priced, resume, speech, turns_of, wordy
 from orchestrator.errors import ContextTooLong, CutOff, EmptyReply, ModelError, RateLimited, RunPaused
 from orchestrator.events import DraftFinished, Event, SentBack, Summarised
 from orchestrator.hall.hall import Hall
@@ -19,6 +19,7 @@ from orchestrator.hall.terms import Role
 from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
+from orchestrator.record import record_of
 
 pytestmark = pytest.mark.anyio
 
@@ -131,7 +132,7 @@ async def test_a_draft_that_was_mended_or_came_from_another_route_is_known_with_
     assert run.spent == calls(charged + 3)
     (known,) = [event for event in events if isinstance(event, DraftFinished) and event.role == Role.WIND]
     assert (known.known, known.input) == (True, 0)  # an event counts what its process pays
-    record = record_of(run)
+    record = record_of(run.debate)
     assert [attempts.turn for attempts in record.attempts] == [1]
     assert [(one.route, one.why) for one in record.substitutions] == (
         [("test/b", wind.tried)] if len({route[:6] for route in tried}) > 1 or charged == 3 else []
@@ -250,7 +251,7 @@ async def test_a_request_that_is_too_long_goes_to_the_next_route_that_reads_more
         run = await hold(hall, plan, model, events.append)
     doors = [request.model for request in model.requests if request.task.role is Role.DOOR]
     assert doors == ["test/8k", "test/8k", "test/32k"]
-    record = record_of(run)
+    record = record_of(run.debate)
     assert [(one.route, one.why) for one in record.substitutions] == [("test/32k", ("test/8k: context_too_long",))]
     assert turns_of(run.debate)[-1].seat is not None
     assert not [event for event in events if isinstance(event, Summarised)]
@@ -287,7 +288,7 @@ async def test_where_every_window_is_too_small_the_oldest_turns_are_summarised_f
     seat = turns_of(run.debate)[-1].seat
     assert seat is not None
     assert (seat.summarised, seat.input, seat.tried) == (3, 200, ("test/8k: context_too_long",))
-    (warning,) = [text for text in record_of(run).warnings if "summary" in text]
+    (warning,) = [text for text in record_of(run.debate).warnings if "summary" in text]
     assert warning == ("T6 (Door, door-agent): its model could not read all turns; of T1 to T3 it read a summary.")
     assert run.spent == calls(len(model.requests) - 1)
 

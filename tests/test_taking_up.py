@@ -20,7 +20,6 @@ from building import (
     order,
     plan_of,
     priced,
-    record_of,
     resume,
     speech,
     turns_of,
@@ -43,6 +42,7 @@ from orchestrator.models.base import Reply, Request
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes
 from orchestrator.recipe import Limits
+from orchestrator.record import record_of
 from orchestrator.runner import hold_debate, open_debate
 from orchestrator.taking_up import TakeUp, time_limit
 
@@ -144,7 +144,7 @@ async def test_a_process_that_dies_while_it_takes_a_run_up_leaves_a_record_that_
             await resume(dying, voices())
         run = await resume(elsewhere.hall, voices())
     assert [about for about, _ in notes_of(hall)] == ["resumed", "uncertain", "uncertain"] * 2
-    assert len(record_of(run).uncertain) == len(run.uncertain) == 2
+    assert len(record_of(run.debate).uncertain) == len(run.uncertain) == 2
 
 
 async def test_a_run_that_ended_is_not_taken_up_again(hall: Hall) -> None:

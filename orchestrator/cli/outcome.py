@@ -23,7 +23,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
 from orchestrator.plan import Plan
-from orchestrator.record import DecisionRecord, make_record
+from orchestrator.record import DecisionRecord, record_of
 from orchestrator.runner import Run
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def signing_key(call: Call) -> Ed25519PrivateKey | None:
 def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     """Writes the folder, prints the decision and returns the exit code."""
     assert place.folder is not None, "it was prepared before"
-    record = make_record(ended.debate, Plan.pinned_in(ended.debate))
+    record = record_of(ended.debate)
     code = ended_as(ended.debate.state)
     files: tuple[Path, ...] = ()
     problem: UsageError | None = None

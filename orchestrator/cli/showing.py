@@ -17,8 +17,7 @@ from orchestrator.hall.export import export_octave
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
 from orchestrator.hall.terms import Status
-from orchestrator.plan import Plan
-from orchestrator.record import make_record, title_of
+from orchestrator.record import record_of, title_of
 
 
 @contextmanager
@@ -118,8 +117,7 @@ def rendered(debate: Debate, format: str) -> str:
     """Returns a verified debate with the record that follows from it."""
     if format == "octave":
         return export_octave(debate)
-    record = make_record(debate, Plan.pinned_in(debate))
-    return run_folder.render(format, debate, record)
+    return run_folder.render(format, debate, record_of(debate))
 
 
 def save(file: Path, text: str) -> None:
