@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from orchestrator.agenda import before_round, before_siblings
 from orchestrator.budget import Budget, total_bound
@@ -41,6 +41,7 @@ class Assigning:
         snapshot = self._seen(planned, debate, seat, step)
         words = checklist.text if checklist else None
 
+        @cache  # one draft needs the same request several times, and each holds the whole debate
         def ask(route: str, summary: Summary | None) -> Request:
             return make_request(self.plan, snapshot, planned, seat, step, route=route, checklist=words, summary=summary)
 

@@ -177,12 +177,15 @@ class Journal:
 
     def _same(self, ask: Ask) -> dict[int, Intent]:
         """The intents in which this seat asked the same, by number; what was asked before a redaction is gone."""
-        asked = _asked(ask.request.messages)
-        return {
-            line.number: line.record
+        of_seat = [
+            (line, line.record)
             for line in self._lines
-            if isinstance(line.record, Intent) and _of_seat(line.record, ask) and line.text == asked
-        }
+            if isinstance(line.record, Intent) and _of_seat(line.record, ask)
+        ]
+        if not of_seat:
+            return {}  # mostly so, and before a whole prompt is hashed
+        asked = _asked(ask.request.messages)
+        return {line.number: intent for line, intent in of_seat if line.text == asked}
 
     @property
     def begun(self) -> tuple[Begun, ...]:

@@ -122,6 +122,8 @@ class SeatAtWork:
 
     def _reads_enough(self, route: str) -> bool:
         """Whether a route may read more than those that could not read the request; one of unknown size may."""
+        if not self.too_long:
+            return True
         window = self._window(route)
         return not window or all(window > self._window(small) for small in self.too_long)
 
