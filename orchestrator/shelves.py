@@ -17,13 +17,18 @@ def folders(kind: Kind) -> tuple[Path, ...]:
 
     A folder may be missing. One that is reached in two ways (the current folder is a source checkout) is given once.
     """
-    from platformdirs import user_config_path  # here, because `--help` imports this module and asks for no folder
-
-    places = (Path(kind), user_config_path("debate-hall", appauthor=False) / kind, bundled(kind))
+    places = (Path(kind), config_folder() / kind, bundled(kind))
     once: dict[Path, Path] = {}
     for place in places:
         once.setdefault(place.resolve(), place)
     return tuple(once.values())
+
+
+def config_folder() -> Path:
+    """The user's config folder of this program; it may be missing."""
+    from platformdirs import user_config_path  # here, because `--help` imports this module and asks for no folder
+
+    return user_config_path("debate-hall", appauthor=False)
 
 
 def standing(shelves: Sequence[Path], suffixes: Sequence[str]) -> dict[str, Path]:

@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from orchestrator.errors import LedgerBroken, UsageError
+from orchestrator.shelves import config_folder
 
 ALGORITHM = "Ed25519"
 DOMAIN = "debate-hall/head/v1"
@@ -61,14 +62,12 @@ def key_file(name: str) -> Path:
     Raises:
         UsageError: no key can have that name.
     """
-    from platformdirs import user_config_path
-
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name[:80]!r} cannot be the name of a key.",
             "Take letters, digits, '.', '_' and '-', first a letter or digit, at most 64.",
         )
-    return user_config_path("debate-hall", appauthor=False) / "keys" / f"{name}.pem"
+    return config_folder() / "keys" / f"{name}.pem"
 
 
 def new_key(name: str = DEFAULT_NAME) -> Ed25519PrivateKey:
