@@ -1,7 +1,7 @@
-"""Evidence: the files a debate may cite, with an id, a hash and numbered lines, and the citations of them.
+"""What `--context` names is read, in the user's order.
 
-`gather` reads what `--context` names. A file that cannot be read as text, that looks like a secret or that is too
-large is an error that names it, also where a glob matched it: what was left out in silence would be missed too late.
+A file that cannot be read as text, that looks like a secret or that is too large is an error that names it, also where
+a glob matched it: what was left out in silence would be missed too late.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from glob import has_magic, iglob
 from itertools import islice, takewhile
 from pathlib import Path, PurePath
 
 from orchestrator.errors import ConfigurationError
+from orchestrator.evidence.pieces import Evidence
 from orchestrator.secrets import find_secret, is_secret_name
 
 MAX_FILES = 64
@@ -27,22 +27,6 @@ _MAX_MATCHES = 10_000  # of one glob, folders counted: a glob over a whole disk 
 
 _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")  # would break the line it is shown in
 _LEAVE_OUT = "Leave it out: name the other files, or give a narrower glob."
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """One file as it stood when it was read."""
-
-    id: str  # E1, E2, … in the order given
-    path: str  # from the working folder if the file is below it, else as the user gave it
-    sha256: str  # "sha256:…", of the file's bytes
-    text: str  # without a byte order mark; every line end is "\n"
-
-    @cached_property
-    def lines(self) -> tuple[str, ...]:
-        """Line 1 first. Only line ends part lines, as in editors: a form feed or U+2028 stands inside its line."""
-        lines = self.text.split("\n")
-        return tuple(lines if lines[-1] else lines[:-1])
 
 
 def gather(patterns: Sequence[str], *, base: Path, within: Sequence[Path] | None = None) -> tuple[Evidence, ...]:
@@ -87,11 +71,6 @@ def gather(patterns: Sequence[str], *, base: Path, within: Sequence[Path] | None
             "Name fewer files, or only the parts that the question rests on.",
         )
     return tuple(_read(f"E{number}", file) for number, file in enumerate(files.values(), start=1))
-
-
-def numbered(evidence: Evidence) -> str:
-    """The evidence as a prompt shows it: each line as `12| text`."""
-    return "\n".join(f"{number}| {line}" for number, line in enumerate(evidence.lines, start=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,55 +187,3 @@ def _oversize(shown: str) -> ConfigurationError:
     return ConfigurationError(
         f"is larger than {MAX_FILE_BYTES:,} bytes.", "Give the part that the question rests on.", source=shown
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """`[E1:12-18]`, or `[E1:12]` where first and last are one line."""
-
-    id: str
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        return f"[{self.id}:{self.first}]" if self.first == self.last else f"[{self.id}:{self.first}-{self.last}]"
-
-
-_CITATION = re.compile(r"\[(E[1-9][0-9]{0,8}):([0-9]{1,9})(?:[-–]([0-9]{1,9}))?\]")
-_FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,}+)(.*)")  # CommonMark 0.31, section 4.5
-
-
-def citations(text: str) -> tuple[Citation, ...]:
-    """The citations of a turn, each once, in order of appearance; those in fenced code are somebody else's text."""
-    found = (match for line in _unfenced(text) for match in _CITATION.finditer(line))
-    return tuple(
-        dict.fromkeys(Citation(id, int(first), int(last or first)) for id, first, last in (m.groups() for m in found))
-    )
-
-
-def check(citation: Citation, evidence: Sequence[Evidence]) -> str | None:
-    """Why a citation does not hold, or None when its file and lines exist."""
-    source = next((piece for piece in evidence if piece.id == citation.id), None)
-    if source is None:
-        known = f"the evidence is {', '.join(piece.id for piece in evidence)}" if evidence else "no evidence was given"
-        return f"there is no {citation.id}; {known}"
-    if citation.first < 1:
-        return "lines are counted from 1"
-    if citation.last < citation.first:
-        return f"line {citation.last} stands before line {citation.first}"
-    if citation.last > len(source.lines):
-        return f"{source.path} has {len(source.lines)} lines"
-    return None
-
-
-def _unfenced(text: str) -> Iterator[str]:
-    """The lines outside fenced code blocks; a block that nothing closes goes on to the end."""
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.fullmatch(line)
-        if not fence and mark:
-            fence = mark[1]
-        elif not fence:
-            yield line
-        elif mark and mark[1].startswith(fence) and not mark[2].strip():
-            fence = ""
