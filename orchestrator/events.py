@@ -12,6 +12,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from orchestrator.iso_time import iso_utc
+
 VERSION = 1
 
 
@@ -244,7 +246,7 @@ class Stream:
         self._seq = 0
 
     def __call__(self, event: Event) -> None:
-        at = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        at = iso_utc(self._clock(), "milliseconds")
         told = Told(self._seq, at, self._thread_id, event)
         self._seq += 1
         for reader in self._readers:

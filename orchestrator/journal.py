@@ -24,6 +24,7 @@ from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record
 from orchestrator.hall.store import Lease
+from orchestrator.iso_time import iso_utc
 from orchestrator.models.base import Message, Reply, Request, Usage
 from orchestrator.usage import total
 from orchestrator.worker import in_thread
@@ -232,7 +233,7 @@ class Journal:
         return [line.number for line in lines]
 
     def _now(self) -> str:
-        return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso_utc(self._clock(), "milliseconds")
 
 
 _UNCOUNTED = Usage(input=0, cached=0, output=0, cost_usd=None)

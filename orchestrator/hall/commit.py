@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import cast
 
 from orchestrator.errors import InvalidInput, StaleHead
@@ -14,6 +14,7 @@ from orchestrator.hall.entries import FloorGiven, Tombstoned, Turn
 from orchestrator.hall.ledger import Sealed, Standing
 from orchestrator.hall.rules import Command
 from orchestrator.hall.store import Erasure, Lease, Store
+from orchestrator.iso_time import iso_utc
 
 
 class Committer:
@@ -91,4 +92,4 @@ class Committer:
         return Command(make, self.salted(reason), "reason")
 
     def _at(self) -> str:
-        return self._clock().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        return iso_utc(self._clock(), "microseconds")

@@ -11,13 +11,14 @@ import os
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 from orchestrator.errors import LeaseLost, NotActive, RunHeld
 from orchestrator.hall import journal
 from orchestrator.hall.journal import JournalLine
 from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow, Store
+from orchestrator.iso_time import iso_utc
 
 Life = Literal["none", "running", "paused", "interrupted", "done"]
 
@@ -160,7 +161,7 @@ class RunDesk:
         return abs((self._clock() - beat_at).total_seconds()) if beat_at else math.inf
 
     def _now(self) -> str:
-        return self._clock().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        return iso_utc(self._clock(), "microseconds")
 
 
 def _apart(report: Mapping[str, Any]) -> Report:
