@@ -19,6 +19,7 @@ from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Mode, Role, Status
 from orchestrator.plan import Plan, PlannedSeat
+from orchestrator.usage import amount
 from orchestrator.worker import in_thread
 
 MOST_CONFLICTS = 20  # a round: who meets more is not debating but writing in a loop
@@ -227,7 +228,7 @@ def _seat_record(draft: Draft) -> SeatRecord:
         input=usage.input,
         cached=usage.cached,
         output=usage.output,
-        cost=None if usage.cost_usd is None else format(usage.cost_usd, "f"),
+        cost=amount(usage.cost_usd),
         tried=draft.tried or None,
         summarised=draft.summarised,
     )

@@ -26,7 +26,7 @@ from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Recor
 from orchestrator.hall.store import Lease
 from orchestrator.iso_time import iso_utc
 from orchestrator.models.base import Message, Reply, Request, Usage
-from orchestrator.usage import total
+from orchestrator.usage import amount, total
 from orchestrator.worker import in_thread
 
 
@@ -136,7 +136,7 @@ class Journal:
                 route=ask.request.model,
                 request=words.digest,
                 tokens=bound.tokens,
-                cost=_amount(bound.cost_usd),
+                cost=amount(bound.cost_usd),
             )
             records.append((intent, words.text, words.salt))
         return await self._write(records)
@@ -259,11 +259,7 @@ def _asked(messages: Sequence[Message]) -> str:
 def _counts(usage: Usage | None) -> dict[str, Any]:
     if usage is None:
         return {}
-    return {"input": usage.input, "cached": usage.cached, "output": usage.output, "cost": _amount(usage.cost_usd)}
-
-
-def _amount(cost: Decimal | None) -> str | None:
-    return None if cost is None else format(cost, "f")
+    return {"input": usage.input, "cached": usage.cached, "output": usage.output, "cost": amount(usage.cost_usd)}
 
 
 def _usage(outcome: Outcome) -> Usage | None:

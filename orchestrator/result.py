@@ -12,7 +12,7 @@ from orchestrator.hall.terms import Status
 from orchestrator.journal import Uncertain
 from orchestrator.record import DecisionRecord
 from orchestrator.secrets import scrub
-from orchestrator.usage import NOTHING, Usage
+from orchestrator.usage import NOTHING, Usage, amount
 
 SCHEMA = "run-debate/result/v1"
 
@@ -110,7 +110,7 @@ def failed(
 def _taken(spent: Usage) -> dict[str, Any]:
     return {
         "tokens": {"input": spent.input, "cached": spent.cached, "output": spent.output},
-        "cost_usd": None if spent.cost_usd is None else format(spent.cost_usd, "f"),
+        "cost_usd": amount(spent.cost_usd),
     }
 
 
@@ -123,7 +123,7 @@ def _call(call: Uncertain) -> dict[str, Any]:
         "model": call.route,
         "at": call.at,
         "tokens": call.bound.tokens,
-        "cost_usd": None if call.bound.cost_usd is None else format(call.bound.cost_usd, "f"),
+        "cost_usd": amount(call.bound.cost_usd),
     }
 
 

@@ -25,6 +25,11 @@ class Usage:
 NOTHING = Usage(input=0, cached=0, output=0, cost_usd=Decimal(0))
 
 
+def amount(cost_usd: Decimal | None) -> str | None:
+    """Returns a cost as it is written down, in plain digits; None where it is unknown."""
+    return None if cost_usd is None else format(cost_usd, "f")
+
+
 def total(usages: Iterable[Usage]) -> Usage:
     """The sum; its cost is None as soon as one cost is unknown."""
     taken = list(usages)
