@@ -130,7 +130,7 @@ def _shared(plan: Plan, snapshot: Snapshot, summary: Summary | None) -> Iterable
     fence = plan.fence
     yield Message("system", f"{plan.protocol}\n\nThe debate's marker is {fence}.")
     topic = _fenced(fence, "the question under debate", snapshot.topic)
-    evidence = [_fenced(fence, f"evidence {piece.id}: {piece.path}", numbered(piece)) for piece in plan.evidence]
+    evidence = [_fenced(fence, f"evidence {piece.id}: {piece.title}", numbered(piece)) for piece in plan.evidence]
     yield Message("user", "\n\n".join([topic, *(evidence or ["There is no evidence attached."])]))
     if summary is not None:
         yield Message("user", _fenced(fence, f"a summary of T1 to T{summary.turns}, made for you", summary.text))
