@@ -208,7 +208,8 @@ class RunTools:
         life = self.hall.runs.life(row, active=debate["status"] == Status.ACTIVE)
         run = run_state(reports, life, self.hall.runs.seconds(thread_id))
         decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and REHEARSAL not in debate["marks"]
-        first_words = self.hall.debate(thread_id).first_words if debate["marks"] else ()
+        alone = set(debate["marks"]) <= {REHEARSAL}  # what is behind the other marks takes the whole ledger to tell
+        first_words = debate["marks"] if alone else self.hall.debate(thread_id).first_words
         if run["message"] is not None:
             run["message"] = harmless(run["message"])
         return {
