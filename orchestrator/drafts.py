@@ -73,8 +73,8 @@ class Assignment:
 class Draft:
     """What a seat wrote, and through which route.
 
-    `usage` sums every call it took; `tried` are those that brought no turn, `route: code`; `lacks` is what a second try
-    did not mend; of `summarised` turns it saw a summary; `known` when an earlier process had paid for it.
+    `usage` sums every call it took; `tried` are those that brought no turn, `route: code`; of `summarised` turns it saw
+    a summary; `known` when an earlier process had paid for it.
     """
 
     seat: PlannedSeat
@@ -83,7 +83,6 @@ class Draft:
     route: str
     answered: str
     usage: Usage
-    lacks: str | None = None
     tried: tuple[str, ...] = ()
     summarised: int | None = None
     known: bool = False

@@ -149,14 +149,13 @@ class SeatAtWork:
             route=heard.route,
             answered=heard.reply.model,
             usage=total(self.taken),
-            lacks=answer.complaint,
             tried=tuple(self.tried),
             summarised=summary.turns if summary else None,
             known=heard.known,
         )
 
     async def _mended(self, request: Request, first: _Answer) -> _Answer:
-        """Asks once more. Where that brings no turn, a first answer that was one stands, and what it lacks is said."""
+        """Asks once more. Where that brings no turn, a first answer that was one stands."""
         try:
             second = await self._answer(_asked_again(request, first), None)
         except (ModelError, LimitMet) as error:
@@ -188,7 +187,7 @@ class SeatAtWork:
             return _Answer(heard, text, self.assignment.lacking(text))
         answer = _no_turn(request.model, useless, text, heard.reply.usage)
         self.tried.append(f"{request.model}: {DegenerateReply.code}")
-        self._keep_text(text, request, heard.reply.model, heard.reply.usage, useless)
+        self._keep_text(text, request, heard.reply.model, heard.reply.usage)
         return answer
 
     def _mended_before(self, request: Request) -> _Answer | None:
@@ -267,7 +266,7 @@ class SeatAtWork:
         try:
             await calls.keep(ticket, reply)
         except DebateError:  # it is paid for, and has no other place any more
-            self._keep_text(reply.text, request, reply.model, reply.usage, None)
+            self._keep_text(reply.text, request, reply.model, reply.usage)
             raise
         return Heard(reply, request.model)
 
@@ -306,11 +305,11 @@ class SeatAtWork:
 
     def _keep_useless(self, error: ModelError, request: Request) -> None:
         if error.text:
-            self._keep_text(error.text, request, error.model, error.usage or NOTHING, error.message)
+            self._keep_text(error.text, request, error.model, error.usage or NOTHING)
 
-    def _keep_text(self, text: str, request: Request, answered: str, usage: Usage, lacks: str | None) -> None:
+    def _keep_text(self, text: str, request: Request, answered: str, usage: Usage) -> None:
         seat, step = self.assignment.seat, self.assignment.step
-        self.by.paid.unused.append(Draft(seat, step, text, request.model, answered, usage, lacks))
+        self.by.paid.unused.append(Draft(seat, step, text, request.model, answered, usage))
 
     def _tell_retry(self, request: Request, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None

@@ -287,7 +287,7 @@ async def test_a_draft_that_lacks_nothing_is_not_sent_back() -> None:
     model = Scripted(["It costs money."])
     (made,), events = await draft(model, assignment(seat_of(), partial(without, "money")))
     assert isinstance(made, Draft)
-    assert made.lacks is None
+    assert made.text == "It costs money."
     assert types(events) == [DraftStarted, DraftFinished]
 
 
@@ -295,24 +295,24 @@ async def test_a_draft_that_lacks_something_is_sent_back_with_the_reason_and_bot
     model = Scripted([priced("It is late.", model="one"), priced("It costs money.", model="two")])
     (made,), events = await draft(model, assignment(seat_of(), partial(without, "money")))
     assert isinstance(made, Draft)
-    assert (made.text, made.answered, made.lacks) == ("It costs money.", "two", None)
+    assert (made.text, made.answered) == ("It costs money.", "two")
     assert made.usage == Usage(200, 80, 20, Decimal("0.02"))
     first, again = model.requests
     assert again.messages == (*first.messages, Message("assistant", "It is late."), Message("user", "Say money."))
     assert types(events) == [DraftStarted, SentBack, DraftFinished]
 
 
-async def test_what_a_second_try_still_lacks_stands_on_the_draft() -> None:
+async def test_a_second_try_stands_though_it_still_lacks_something() -> None:
     (made,), _ = await draft(Scripted(["one", "two"]), assignment(seat_of(), partial(without, "money")))
     assert isinstance(made, Draft)
-    assert (made.text, made.lacks) == ("two", "Say money.")
+    assert made.text == "two"
 
 
 async def test_the_first_draft_stands_when_the_second_try_fails() -> None:
     model = Scripted([priced("one"), *[Overloaded("busy", model="a")] * 4])
     (made,), events = await draft(model, assignment(seat_of("a", "b"), partial(without, "money")))
     assert isinstance(made, Draft)
-    assert (made.text, made.route, made.lacks) == ("one", "a", "Say money.")
+    assert (made.text, made.route) == ("one", "a")
     assert made.usage == Usage(100, 40, 10, Decimal("0.01"))
     assert FellBack not in types(events)
 
@@ -341,7 +341,7 @@ async def test_a_useless_answer_is_asked_for_once_more_with_the_reason(kind: typ
     model, paid = Scripted([useless(kind, text), priced("What if?")]), Paid()
     (made,), events = await draft(model, assignment(seat_of()), paid=paid)
     assert isinstance(made, Draft)
-    assert (made.text, made.tried, made.lacks) == ("What if?", (f"test/wind: {kind.code}",), None)
+    assert (made.text, made.tried) == ("What if?", (f"test/wind: {kind.code}",))
     assert made.usage == paid.spent == calls(2)
     first, again = model.requests
     answered = (Message("assistant", text),) if text else ()
@@ -378,7 +378,7 @@ async def test_a_second_try_that_failed_counts(kind: type[ModelError], text: str
     model = Scripted([priced("one"), useless(kind, text)])
     (made,), _ = await draft(model, assignment(seat_of(), partial(without, "money")), paid=paid)
     assert isinstance(made, Draft)
-    assert (made.text, made.lacks, made.tried) == ("one", "Say money.", (f"test/wind: {kind.code}",))
+    assert (made.text, made.tried) == ("one", (f"test/wind: {kind.code}",))
     assert made.usage == paid.spent == calls(2)
 
 
@@ -403,10 +403,10 @@ async def test_the_text_of_a_cut_off_answer_is_kept_beside_the_draft_that_took_i
     paid = Paid()
     model = Scripted({"a": [useless(CutOff, "One is"), useless(CutOff, "Two are")], "b": [priced("What if?")]})
     (made,), _ = await draft(model, assignment(seat_of("a", "b")), paid=paid)
-    assert [(kept.text, kept.route, kept.usage, kept.lacks) for kept in paid.unused] == [
-        ("One is", "a", calls(1), "of no use"),
-        ("Two are", "a", calls(1), "of no use"),
-        ("What if?", "b", calls(3), None),
+    assert [(kept.text, kept.route, kept.usage) for kept in paid.unused] == [
+        ("One is", "a", calls(1)),
+        ("Two are", "a", calls(1)),
+        ("What if?", "b", calls(3)),
     ]
     assert isinstance(made, Draft)
     paid.committed(made)
