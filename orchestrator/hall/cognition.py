@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import zip_longest
 
 from orchestrator.hall import structure
@@ -35,6 +36,7 @@ class Constraint:
     statement: str  # without id, nature and parts
     nature: Nature | None
     text: str  # all of its rows, as written
+    parts: Mapping[str, str]  # what stands at each label, under the label to write: Reality, Instead, Build, …
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def findings(role: Role, content: str) -> tuple[str, ...]:
     return tuple(_CHECKS[role](structure.lines(content)))
 
 
+@lru_cache(maxsize=64)  # every later seat of a debate reads the same Walls
 def read_wall(content: str) -> WallReading:
     """Reads a Wall turn by the contract above. Any text can be read; what it lacks stands in `missing`."""
     lines = structure.lines(content)
@@ -118,9 +121,9 @@ def read_wall(content: str) -> WallReading:
     constraints = []
     all_rows = structure.rows(content)
     for block in blocks:
-        constraint, parts = _constraint(block, all_rows)
+        constraint = _constraint(block, all_rows)
         needs_request = verdict is not Verdict.APPROVED and not requested
-        missing.extend(_lacks(constraint, parts, needs_request))
+        missing.extend(_lacks(constraint, needs_request))
         constraints.append(constraint)
     missing.extend(_misnumbered(lines, [constraint.id for constraint in constraints]))
     return WallReading(verdict, tuple(constraints), tuple(missing))
@@ -233,7 +236,7 @@ def _belongs(line: Line, first: Line) -> bool:
     return not (outside_the_list and _REMEDIATION.match(line.text))
 
 
-def _constraint(block: list[Line], rows: list[str]) -> tuple[Constraint, dict[str, str]]:
+def _constraint(block: list[Line], rows: list[str]) -> Constraint:
     stated = _STATED.match(block[0].text)
     assert stated, "a block begins with the line that states its constraint"
     nature, rest = _nature(stated[1], stated[3])
@@ -245,7 +248,7 @@ def _constraint(block: list[Line], rows: list[str]) -> tuple[Constraint, dict[st
     if before.count("**") % 2:  # bold began before the statement and ends in it
         statement = statement.replace("**", "", 1)
     text = "\n".join(rows[block[0].row : block[-1].row + 1])
-    return Constraint(stated[2], statement, nature, text), parts
+    return Constraint(stated[2], statement, nature, text, parts)
 
 
 def _nature(before: str | None, text: str) -> tuple[Nature | None, str]:
@@ -278,8 +281,8 @@ def _parts(texts: list[str]) -> dict[str, str]:
     return {"Statement": statement} | {part: " ".join(pieces) for part, pieces in found.items()}
 
 
-def _lacks(constraint: Constraint, parts: dict[str, str], needs_request: bool) -> Iterator[str]:
-    name = constraint.id
+def _lacks(constraint: Constraint, needs_request: bool) -> Iterator[str]:
+    name, parts = constraint.id, constraint.parts
     if not constraint.statement:
         yield f"{name} states nothing: say in one sentence what holds, `- [{name}] CONSTRAINT: …`."
     if constraint.nature is None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from orchestrator.errors import InvalidInput
 from orchestrator.hall import canonical
-from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
+from orchestrator.hall.terms import Choice, Cognition, Mode, Role, SettledBy, Status
 
 VERSION = 1
 
@@ -85,7 +85,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """A seat's word on the synthesis in entry `on`; `rests_on` names the constraints, turns or citations it uses."""
+    """A seat's word on the synthesis in entry `on`; `rests_on` names the constraints, turns or citations it uses.
+
+    Of an objection `settled_by` says what kind of thing would end it; the last line of the text says which.
+    """
 
     kind: ClassVar[str] = "vote"
     digest: str
@@ -93,6 +96,7 @@ class Vote:
     role: Role
     choice: Choice
     rests_on: tuple[str, ...] = ()
+    settled_by: SettledBy | None = None
     seat: SeatRecord | None = None
 
 
@@ -109,7 +113,10 @@ class Refined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Words that are no turn: `about` says what for (terms.About), `to` for whom, `slot` of which seat."""
+    """Words that are no turn: `about` says what for (terms.About), `to` for whom, `slot` of which seat.
+
+    `seat` is that of the seat that wrote them, where one did.
+    """
 
     kind: ClassVar[str] = "note"
     digest: str
@@ -117,6 +124,7 @@ class Note:
     by: str
     to: Role | None = None
     slot: str | None = None
+    seat: SeatRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +151,7 @@ class Tombstoned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """The end, with the synthesis as text; `record` is the digest of a decision record, where one was made."""
+    """The end, with the synthesis as text; `record` is the digest of Door's account of it, where there is one."""
 
     kind: ClassVar[str] = "closed"
     digest: str

@@ -40,7 +40,7 @@ from orchestrator.hall.reading import Reader
 from orchestrator.hall.rules import Command
 from orchestrator.hall.runs import RunDesk
 from orchestrator.hall.store import Lease, Store, open_store
-from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
+from orchestrator.hall.terms import Choice, Cognition, Mode, Role, SettledBy, Status
 
 OUTPUT_FORMATS = ("json", "octave", "both")
 
@@ -190,12 +190,15 @@ class Hall(Reader):
         output_format: str = "json",
         status: str = Status.SYNTHESIS,
         expected_head: str | None = None,
+        *,
+        record: str | None = None,
     ) -> results.CloseResult:
         """Closes a debate with Door's final text.
 
         Args:
             output_format: json adds the transcript to the answer, octave the OCTAVE text, both adds both.
             status: synthesis, or stalemate.
+            record: the digest of the note that holds Door's account of the decision, for the runner.
 
         Raises:
             InvalidInput, BarrierUp, NotActive, StaleHead, UnknownThread: nothing was written.
@@ -204,7 +207,7 @@ class Hall(Reader):
             raise InvalidInput(f"output_format is {output_format!r}; it is one of {', '.join(OUTPUT_FORMATS)}.")
         ending = word(Status, status, "status")
         command = Command(
-            lambda state, digest: Closed(digest=digest, status=ending),
+            lambda state, digest: Closed(digest=digest, status=ending, record=record),
             self._committer.salted(synthesis),
             "synthesis",
         )
@@ -283,17 +286,25 @@ class Hall(Reader):
         rests_on: Sequence[str] = (),
         seat: SeatRecord | None = None,
         expected_head: str | None = None,
+        *,
+        settled_by: str | None = None,
     ) -> results.EntryResult:
-        """Records a seat's vote on the newest synthesis; `rests_on` names constraints, turns or citations.
+        """Records a seat's vote on the newest synthesis.
+
+        Args:
+            rests_on: the constraints, turns or citations it uses, by name.
+            settled_by: what would end an objection: a fact, a measurement or a change; the reason's last line says it.
 
         Raises:
             HallError: nothing was written.
         """
         voter, chosen = word(Role, role, "role"), word(Choice, choice, "choice")
+        ends = word(SettledBy, settled_by, "settled_by") if settled_by is not None else None
 
         def make(state: State | None, digest: str) -> Vote:
             on = state.synthesis_seq if state and state.synthesis_seq is not None else 0
-            return Vote(digest=digest, on=on, role=voter, choice=chosen, rests_on=tuple(rests_on), seat=seat)
+            rests = tuple(rests_on)
+            return Vote(digest=digest, on=on, role=voter, choice=chosen, rests_on=rests, settled_by=ends, seat=seat)
 
         return self._entry(thread_id, Command(make, self._committer.salted(reason), "reason"), expected_head)
 
@@ -326,6 +337,8 @@ class Hall(Reader):
         to: str | None = None,
         slot: str | None = None,
         expected_head: str | None = None,
+        *,
+        seat: SeatRecord | None = None,
     ) -> results.EntryResult:
         """Records words that are no turn: a remark, what a run had to change.
 
@@ -333,13 +346,14 @@ class Hall(Reader):
             about: what they say, see `terms.About`; only remarks are shown to the voices.
             to: the role they are meant for.
             slot: the seat they are about.
+            seat: the runner's record of the seat that wrote them.
 
         Raises:
             HallError: nothing was written.
         """
         reader = word(Role, to, "to") if to is not None else None
         command = Command(
-            lambda state, digest: Note(digest=digest, about=about, by=by, to=reader, slot=slot),
+            lambda state, digest: Note(digest=digest, about=about, by=by, to=reader, slot=slot, seat=seat),
             self._committer.salted(words),
             "note",
         )

@@ -264,7 +264,7 @@ GUARDS: Mapping[type[Body], tuple[Callable[[Any, Any], None], ...]] = {
         _names_are_plain,
         _counts_are_counts,
     ),
-    Note: (_names_are_plain,),
+    Note: (_names_are_plain, _counts_are_counts),
     Extended: (_limits_in_range, _raises_limits, _names_are_plain),
     Tombstoned: (_target_is_earlier,),
     Closed: (_ends_a_debate, _both_sides_were_heard),

@@ -40,6 +40,14 @@ class Choice(StrEnum):
     OBJECT = "object"
 
 
+class SettledBy(StrEnum):
+    """What would end an objection."""
+
+    FACT = "fact"
+    MEASUREMENT = "measurement"
+    CHANGE = "change"
+
+
 class About(StrEnum):
     """What a note says. Only a remark is words to the table; the rest is what a run had to do, for the record."""
 
@@ -49,6 +57,9 @@ class About(StrEnum):
     CHANGED = "changed"  # routes or limits are others than the pinned ones
     MISSING = "missing"  # a seat that could not be heard; the round went on without it
     CLOSED_EARLY = "closed_early"  # a limit was met, and Door closed with what was there
+    SETTLED = "settled"  # nothing is open any more, and the rounds that were still planned are not needed
+    ACCOUNT = "account"  # Door's structured account of the decision, in JSON; a claim, checked by the record
+    NO_ACCOUNT = "no_account"  # why there is none
 
 
 _COGNITION = {

@@ -1,0 +1,180 @@
+"""Constraints over a whole debate: what each Wall stated, and what was answered to it since.
+
+A constraint is named by its turn, T3.C1. It is answered in a line that begins with its name and one word, which
+`_WORDS` lists: Door's `- [T3.C1] MET: …`, a later Wall's `- [T3.C1] STANDS: …`. Prose answers nothing, however it is
+worded, and the last answer counts.
+
+A constraint of a BLOCKED verdict is a block. Door lifts it by changing course, not by judging it: a CONSTRAINT is
+rerouted or its path is dropped, an OPPORTUNITY becomes something to build. Wall may lift it too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from orchestrator.hall import structure
+from orchestrator.hall.cognition import Nature, read_wall
+from orchestrator.hall.debate import Debate, Said
+from orchestrator.hall.entries import Refined, Turn
+from orchestrator.hall.structure import LEAD
+from orchestrator.hall.terms import Role
+from orchestrator.hall.verdict import Verdict
+
+
+class Outcome(StrEnum):
+    """What became of a constraint."""
+
+    MET = "met"
+    TRADED_OFF = "traded_off"
+    REFUTED = "refuted"
+    OPEN = "open"
+
+
+class _Word(NamedTuple):
+    """A word of answer: the outcome it states, who may say it, and the natures whose block it lifts."""
+
+    outcome: Outcome
+    role: Role
+    lifts: frozenset[Nature | None] = frozenset()
+
+
+_ANY = frozenset({*Nature, None})
+_REROUTES = frozenset({Nature.CONSTRAINT, None})
+_BUILDS = frozenset({Nature.OPPORTUNITY, None})
+_WORDS = {
+    "MET": _Word(Outcome.MET, Role.DOOR),
+    "TRADED OFF": _Word(Outcome.TRADED_OFF, Role.DOOR),
+    "REFUTED": _Word(Outcome.REFUTED, Role.DOOR),
+    "OPEN": _Word(Outcome.OPEN, Role.DOOR),
+    "REROUTED": _Word(Outcome.MET, Role.DOOR, _REROUTES),
+    "DROPPED": _Word(Outcome.MET, Role.DOOR, _REROUTES),
+    "BUILD": _Word(Outcome.MET, Role.DOOR, _BUILDS),
+    "STANDS": _Word(Outcome.OPEN, Role.WALL),
+    "LIFTED": _Word(Outcome.MET, Role.WALL, _ANY),
+}
+
+_NAME = r"[\[(]?T\d{1,6}\.C\d{1,4}[\])]?"
+_ANSWER = re.compile(
+    rf"{LEAD}((?:{_NAME})(?:(?:\s?[,&]|\sand)?\s{_NAME})*)[*_`\s]*(?:[:—–-]\s*)?[*_`]*"
+    rf"((?a:{'|'.join(word.replace(' ', '[ _-]') for word in _WORDS)}))[*_`]*(?:\s*(?:[:.—–]|-\s)(.*)|\s*$)",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"T\d{1,6}\.C\d{1,4}")
+
+
+class Answer(NamedTuple):
+    """What was said to a constraint: by whom, where (`T4`, or `refinement 1`), in which word and sentence."""
+
+    role: Role
+    where: str
+    word: str
+    sentence: str
+
+    @property
+    def outcome(self) -> Outcome:
+        return _WORDS[self.word].outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A constraint as a Wall stated it, with the answers to it in their order.
+
+    `parts` are its labelled words (Instead, Build, Done when, Remediation, …); `blocks` says that its turn's verdict is
+    BLOCKED.
+    """
+
+    id: str
+    turn: int
+    agent: str
+    statement: str
+    nature: Nature | None
+    blocks: bool
+    parts: Mapping[str, str]
+    answers: tuple[Answer, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.answers[-1].outcome if self.answers else Outcome.OPEN
+
+    @property
+    def is_open_block(self) -> bool:
+        lifted = bool(self.answers) and self.nature in _WORDS[self.answers[-1].word].lifts
+        return self.blocks and not lifted
+
+    def part(self, label: str) -> str:
+        return self.parts.get(label, "").strip(" *_")
+
+
+class Statement(NamedTuple):
+    """Words of a debate, and where they stand: `T4`, or `refinement 1`."""
+
+    where: str
+    said: Said
+
+
+def statements(debate: Debate) -> Iterator[Statement]:
+    """Every turn and every refinement of the synthesis, in order; what was redacted says nothing."""
+    number = round = 0
+    for line in debate.of(Turn, Refined):
+        body, words = line.entry.body, line.text or ""
+        if isinstance(body, Turn):
+            number, round = body.turn_index + 1, body.round
+            yield Statement(f"T{number}", Said(number, round, body.role, body.agent_role or "unnamed", words))
+        elif isinstance(body, Refined):
+            agent = body.seat.agent if body.seat else "unnamed"
+            yield Statement(f"refinement {body.number}", Said(number, round, Role.DOOR, agent, words))
+
+
+def constraints_of(debate: Debate) -> tuple[Constraint, ...]:
+    """Every constraint of a debate, in the order stated."""
+    return _fold(statements(debate))
+
+
+def constraints_in(turns: Iterable[Said]) -> tuple[Constraint, ...]:
+    """Those of the turns that a seat may see."""
+    return _fold(Statement(f"T{said.number}", said) for said in turns)
+
+
+def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
+    """The answers that stand in a text of a role: the constraint's name, the word, the sentence."""
+    for line in structure.lines(text):
+        match = _ANSWER.fullmatch(line.text)
+        word = re.sub(r"[ _-]", " ", match[2].upper()) if match else ""
+        if match and _WORDS[word].role is role:
+            sentence = (match[3] or "").strip(" *_")
+            for name in _NAMES.findall(match[1]):
+                yield name, word, sentence
+
+
+def open_blocks(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    return tuple(constraint for constraint in constraints if constraint.is_open_block)
+
+
+def _fold(spoken: Iterable[Statement]) -> tuple[Constraint, ...]:
+    known: dict[str, Constraint] = {}
+    for where, said in spoken:
+        for name, word, sentence in answers_in(said.text, said.role) if said.role is not Role.WIND else ():
+            if name in known:
+                answer = Answer(said.role, where, word, sentence)
+                known[name] = replace(known[name], answers=(*known[name].answers, answer))
+        if said.role is Role.WALL:
+            known |= {each.id: each for each in _stated(said)}
+    return tuple(known.values())
+
+
+def _stated(said: Said) -> Iterator[Constraint]:
+    reading = read_wall(said.text)
+    for stated in reading.constraints:
+        yield Constraint(
+            id=f"T{said.number}.{stated.id}",
+            turn=said.number,
+            agent=said.agent,
+            statement=stated.statement,
+            nature=stated.nature,
+            blocks=reading.verdict is Verdict.BLOCKED,
+            parts=stated.parts,
+        )
