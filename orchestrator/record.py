@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from orchestrator.contract import lacks, words_of_wind
-from orchestrator.evidence import Evidence, check, citations
+from orchestrator.evidence import Evidence, cited
 from orchestrator.hall.cognition import findings, read_wall
 from orchestrator.hall.debate import REHEARSAL, Debate
 from orchestrator.hall.entries import Turn
@@ -53,10 +53,13 @@ class Verdict(Part):
 
 
 class Citation(Part):
-    """A place that a turn cites; `problem` says why it is not there, None when it is."""
+    """A place that a turn cites, with the words it quotes and the sentence that rests on it; `problem` says why the
+    place or the words are not there, None when they are."""
 
     turn: int
     citation: str
+    quote: str | None
+    claim: str
     problem: str | None
 
 
@@ -86,6 +89,7 @@ class DecisionRecord(Part):
     constraints: tuple[Constraint, ...]
     evidence: tuple[EvidenceUsed, ...]
     citations: tuple[Citation, ...]
+    citations_broken: int
     balance: dict[str, int]
     starved_roles: tuple[Role, ...]
     seats: tuple[SeatCost, ...]
@@ -127,6 +131,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         constraints=() if rehearsal else tuple(_constraints(debate)),
         evidence=tuple(EvidenceUsed(id=piece.id, path=piece.path, sha256=piece.sha256) for piece in evidence),
         citations=checked,
+        citations_broken=len(broken),
         balance=balance(debate.state),
         starved_roles=debate.state.starved_roles,
         seats=tuple(seats_of(written)),
@@ -140,7 +145,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         decided_at=debate.closing.entry.at if debate.closing else debate.state.updated_at,
         plan_hash=debate.opened.plan,
         head=debate.head,
-        warnings=(*(plan.notices if plan else ()), *(_warnings(debate, plan) if plan else ()), *broken),
+        warnings=(*(plan.notices if plan else ()), *(_warnings(debate, plan) if plan else ()), *dict.fromkeys(broken)),
     )
 
 
@@ -205,6 +210,11 @@ def _constraints(debate: Debate) -> Iterator[Constraint]:
 
 def _citations(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[Citation]:
     for line in debate.turns:
-        for found in citations(line.text or ""):
-            problem = check(found, evidence)
-            yield Citation(turn=line.turn.turn_index + 1, citation=str(found), problem=problem)
+        for found in cited(line.text or "", evidence):
+            yield Citation(
+                turn=line.turn.turn_index + 1,
+                citation=str(found.citation),
+                quote=found.citation.quote,
+                claim=found.claim,
+                problem=found.problem,
+            )

@@ -114,11 +114,13 @@ async def test_constraint_ids_of_later_rounds_carry_the_later_turn(hall: Hall) -
 
 async def test_citations_are_checked_against_the_pinned_evidence(hall: Hall) -> None:
     record = await held(hall, plan_of(evidence=[evidence_of()]), with_wall(WALL))
+    claim = "See [E1:1-2] and [E1:9], not [E7:1]."
     assert record.citations == (
-        Citation(turn=2, citation="[E1:1-2]", problem=None),
-        Citation(turn=2, citation="[E1:9]", problem="notes.md has 2 lines"),
-        Citation(turn=2, citation="[E7:1]", problem="there is no E7; the evidence is E1"),
+        Citation(turn=2, citation="[E1:1-2]", quote=None, claim=claim, problem=None),
+        Citation(turn=2, citation="[E1:9]", quote=None, claim=claim, problem="notes.md has 2 lines"),
+        Citation(turn=2, citation="[E7:1]", quote=None, claim=claim, problem="there is no E7; the evidence is E1"),
     )
+    assert record.citations_broken == 2
     assert "T2 cites [E1:9]: notes.md has 2 lines" in record.warnings
     assert not [warning for warning in record.warnings if "[E1:1-2]" in warning]
 

@@ -5,8 +5,18 @@ Read `pieces`, then `gathering` (what `--context` names becomes evidence), then 
 
 from __future__ import annotations
 
-from orchestrator.evidence.citing import Citation, check, citations
+from orchestrator.evidence.citing import Citation, Cited, check, citations, cited, with_broken_marked
 from orchestrator.evidence.gathering import gather
 from orchestrator.evidence.pieces import Evidence, numbered
 
-__all__ = ["Citation", "Evidence", "check", "citations", "gather", "numbered"]
+__all__ = [
+    "Citation",
+    "Cited",
+    "Evidence",
+    "check",
+    "citations",
+    "cited",
+    "gather",
+    "numbered",
+    "with_broken_marked",
+]

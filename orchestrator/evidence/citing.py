@@ -1,41 +1,77 @@
-"""Citations of the evidence in a turn's text: found, and checked."""
+"""Citations of the evidence in a turn's text: found with the words they quote, and checked.
+
+A citation names a piece by its id or its path, and lines of it: `[E1:12-18]`, `[docs/billing.md:12]`. The words it
+quotes stand in its brackets, `[E1:12: "…"]`, or directly before or behind it: `"…" [E1:12]`, `[E1:12] "…"`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from orchestrator.evidence.pieces import Evidence
+from orchestrator.evidence.prose import Prose
+from orchestrator.evidence.quotations import end_of_quotation, is_tight, quotation_after, quotation_before
+from orchestrator.evidence.standing import misquoted
+
+LONGEST_CLAIM = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """`[E1:12-18]`, or `[E1:12]` where first and last are one line."""
+    """`[E1:12-18]`, or `[E1:12]` where first and last are one line, and the words quoted with it, without their marks.
+
+    `id` is what the citation names: a piece's id, or its path.
+    """
 
     id: str
     first: int
     last: int
+    quote: str | None = None
 
     def __str__(self) -> str:
         return f"[{self.id}:{self.first}]" if self.first == self.last else f"[{self.id}:{self.first}-{self.last}]"
 
 
-_CITATION = re.compile(r"\[(E[1-9][0-9]{0,8}):([0-9]{1,9})(?:[-–]([0-9]{1,9}))?\]")
-_FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,}+)(.*)")  # CommonMark 0.31, section 4.5
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A citation where it stands in a text, from `at` to before `end`, the words it quotes included.
+
+    `claim` is the sentence it stands in, on one line; `problem` says why the citation does not hold.
+    """
+
+    citation: Citation
+    at: int
+    end: int
+    claim: str
+    problem: str | None
 
 
-def citations(text: str) -> tuple[Citation, ...]:
-    """The citations of a turn, each once, in order of appearance; those in fenced code are somebody else's text."""
-    found = (match for line in _unfenced(text) for match in _CITATION.finditer(line))
+def cited(text: str, evidence: Sequence[Evidence]) -> tuple[Cited, ...]:
+    """Every citation of a text in order, checked; those in fenced code are somebody else's text."""
+    prose = Prose(text)
     return tuple(
-        dict.fromkeys(Citation(id, int(first), int(last or first)) for id, first, last in (m.groups() for m in found))
+        Cited(
+            citation=found.citation,
+            at=found.at,
+            end=found.end,
+            claim=prose.sentence(found.at, found.end, LONGEST_CLAIM),
+            problem=check(found.citation, evidence),
+        )
+        for found in _found(prose, evidence)
     )
 
 
+def citations(text: str, evidence: Sequence[Evidence] = ()) -> tuple[Citation, ...]:
+    """The citations of a text, each once, in order of appearance."""
+    return tuple(dict.fromkeys(found.citation for found in _found(Prose(text), evidence)))
+
+
 def check(citation: Citation, evidence: Sequence[Evidence]) -> str | None:
-    """Why a citation does not hold, or None when its file and lines exist."""
-    source = next((piece for piece in evidence if piece.id == citation.id), None)
+    """Why a citation does not hold; None when its piece and lines exist and the quoted words stand in them."""
+    source = next((piece for piece in evidence if citation.id in (piece.id, *_names(piece))), None)
     if source is None:
         known = f"the evidence is {', '.join(piece.id for piece in evidence)}" if evidence else "no evidence was given"
         return f"there is no {citation.id}; {known}"
@@ -45,17 +81,89 @@ def check(citation: Citation, evidence: Sequence[Evidence]) -> str | None:
         return f"line {citation.last} stands before line {citation.first}"
     if citation.last > len(source.lines):
         return f"{source.path} has {len(source.lines)} lines"
+    if citation.quote is not None:
+        return misquoted(citation.quote, citation.first, citation.last, source)
     return None
 
 
-def _unfenced(text: str) -> Iterator[str]:
-    """The lines outside fenced code blocks; a block that nothing closes goes on to the end."""
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.fullmatch(line)
-        if not fence and mark:
-            fence = mark[1]
-        elif not fence:
-            yield line
-        elif mark and mark[1].startswith(fence) and not mark[2].strip():
-            fence = ""
+def with_broken_marked(text: str, evidence: Sequence[Evidence]) -> str:
+    """The text with ` (broken: why)` behind each citation that does not hold, and otherwise as it is."""
+    parts, done = [], 0
+    for found in cited(text, evidence):
+        if found.problem is not None:
+            parts += [text[done : found.end], f" (broken: {found.problem})"]
+            done = found.end
+    return "".join([*parts, text[done:]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    citation: Citation
+    at: int
+    end: int
+
+
+def _found(prose: Prose, evidence: Sequence[Evidence]) -> Iterator[_Place]:
+    """The citations with their quotations.
+
+    A quotation between two citations belongs to the one behind it if it stands nearer to that and that one has no
+    other, else to the one before it.
+    """
+    text, taken = prose.text, 0
+    brackets = list(_brackets(text, tuple(name for piece in evidence for name in _names(piece))))
+    for number, own in enumerate(brackets):
+        following = brackets[number + 1] if number + 1 < len(brackets) else None
+        start, end = prose.block(own.at)
+        found = own
+        if own.citation.quote is None:
+            limit = min(end, following.at if following else end)
+            before = quotation_before(text, own.at, max(start, taken))
+            after = None if before else quotation_after(text, own.end, limit)
+            if after and following and _is_nearer(prose, own, after, following, brackets[number + 2 : number + 3]):
+                after = None
+            if quotation := before or after:
+                quote = text[quotation[0] + 1 : quotation[1] - 1]
+                places = min(own.at, quotation[0]), max(own.end, quotation[1])
+                found = _Place(replace(own.citation, quote=quote), *places)
+        taken = found.end
+        yield found
+
+
+def _is_nearer(
+    prose: Prose, own: _Place, quotation: tuple[int, int], following: _Place, then: Sequence[_Place]
+) -> bool:
+    text = prose.text
+    if following.citation.quote is not None or is_tight(text, own.end, quotation[0]):
+        return False
+    limit = min([prose.block(following.at)[1], *(place.at for place in then)])
+    return is_tight(text, quotation[1], following.at) and quotation_after(text, following.end, limit) is None
+
+
+def _brackets(text: str, paths: tuple[str, ...]) -> Iterator[_Place]:
+    for match in _opening(paths).finditer(text):
+        id, first, last = match.groups()
+        citation = Citation(id, int(first), int(last or first))
+        if text.startswith("]", match.end()):
+            yield _Place(citation, match.start(), match.end() + 1)
+            continue
+        start = _BEFORE_WORDS.match(text, match.end())
+        end = end_of_quotation(text, start.end(), len(text)) if start else None
+        if start and end and (closes := _CLOSES.match(text, end)):
+            yield _Place(replace(citation, quote=text[start.end() + 1 : end - 1]), match.start(), closes.end())
+
+
+_BEFORE_WORDS = re.compile(r"[ \t]*[:,;]?[ \t]*\n?[ \t]*")
+_CLOSES = re.compile(r"[ \t]*\]")
+_PATH = r"(?:\.{0,2}/)?(?:[\w.~@+-]{1,100}/)+[\w.~@+-]{0,100}\.[A-Za-z]\w{0,9}"  # also of a file that is not there
+
+
+@lru_cache(maxsize=16)
+def _opening(paths: tuple[str, ...]) -> re.Pattern[str]:
+    """A citation up to its lines. What looks like no path is one all the same when the evidence has it."""
+    known = "".join(f"|{re.escape(path)}" for path in sorted(paths, key=len, reverse=True))
+    return re.compile(rf"\[(E[1-9][0-9]{{0,8}}|{_PATH}{known}):([0-9]{{1,9}})(?:[-–]([0-9]{{1,9}}))?")
+
+
+def _names(piece: Evidence) -> tuple[str, ...]:
+    """The ways to write its path."""
+    return piece.path, f"./{piece.path}"

@@ -1,0 +1,75 @@
+"""A turn's text as prose: its blocks and sentences, without the code that stands in fences."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+_FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,}+)(.*)")  # CommonMark 0.31, section 4.5
+_BULLET = r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]"
+_BEGINS_BLOCK = re.compile(rf"(?m)^[ \t>]*(?:$|{_BULLET}|\#{{1,6}}[ \t]|\|)")
+_IS_BLOCK = re.compile(r"(?m)^[ \t>]*(?:#{1,6}[ \t]|\|).*$")  # a heading, a row of a table
+_ENDS_SENTENCE = re.compile(r"(?:(?<!\.)\.(?!\.)|[!?]+)[\"'”’»)\]*_]*\s+|[。！？]+[」』”’)）]*")
+_FARTHEST = 1000  # characters before and behind a passage in which its sentence begins and ends
+_OPENS_LINE = re.compile(rf"[\s>|#]*(?:{_BULLET})?\s*")
+
+
+class Prose:
+    """A text whose fenced code is blanked out, character for character: what is found in it stands there in the text.
+
+    A block is a paragraph, an item of a list, a heading or a row of a table.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = "\n".join(_without_code(text))
+        begin = {match.start() for match in _BEGINS_BLOCK.finditer(self.text)}
+        end = {match.end() for match in _IS_BLOCK.finditer(self.text)}
+        self._bounds = sorted({0, len(self.text)} | begin | end)
+
+    def block(self, at: int) -> tuple[int, int]:
+        """Where the block begins that stands at a place, and where it ends."""
+        after = min(bisect_right(self._bounds, at), len(self._bounds) - 1)
+        return self._bounds[after - 1], self._bounds[after]
+
+    def sentence(self, at: int, end: int, longest: int) -> str:
+        """The sentence around a passage, on one line, cut around the passage where it is longer.
+
+        A passage that stands alone behind a sentence belongs to it: `It is slow. [E1:3]`.
+        """
+        start, stop = self.block(at)
+        start, stop = max(start, at - _FARTHEST), max(min(stop, end + _FARTHEST), end)
+        start = _OPENS_LINE.match(self.text, start, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        bounds = [start, *(match.end() for match in _ENDS_SENTENCE.finditer(self.text, start, stop)), stop]
+        first = bisect_right(bounds, at) - 1
+        last = bounds[bisect_left(bounds, end)]
+        alone = not re.search(r"\w", self.text[bounds[first] : at] + self.text[end:last])
+        since = bounds[max(first - 1, 0)] if alone else bounds[first]
+        before, passage, after = (_one_line(self.text[slice(*ends)]) for ends in ((since, at), (at, end), (end, last)))
+        return _cut(before.lstrip(), passage, after.rstrip(" |"), longest)
+
+
+def _cut(before: str, passage: str, after: str, longest: int) -> str:
+    room = max(longest - len(passage), 0)
+    tail = after if len(after) <= room // 2 else after[: max(room // 2, room - len(before))]
+    head = before if len(before) <= room - len(tail) else before[len(before) - (room - len(tail)) :]
+    kept = passage if len(passage) <= longest else passage[:longest]
+    cut_behind = len(tail) < len(after) or len(kept) < len(passage)
+    return f"{'…' if len(head) < len(before) else ''}{head}{kept}{tail}{'…' if cut_behind else ''}".strip()
+
+
+def _one_line(text: str) -> str:
+    """The part of a line, its blanks at both ends kept as one."""
+    return re.sub(r"\s+(?:>\s*)*", " ", text)
+
+
+def _without_code(text: str) -> Iterator[str]:
+    """The lines; those of fenced code are blank. A block that nothing closes goes on to the end."""
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.fullmatch(line)
+        yield " " * len(line) if fence or mark else line
+        if not fence and mark:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
