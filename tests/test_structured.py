@@ -249,9 +249,7 @@ def test_what_is_nested_too_deeply_is_refused_and_harms_nobody(count: int, neste
     assert read(f"{nested * count}1{end * count} {BARE}", Vote) == VOTE
 
 
-@pytest.mark.parametrize(
-    "text", ["{" * 300_000, "[ {" * 300_000, '"{' * 300_000, "{}" * 100_000, '{"' + "\\" * 300_000]
-)
+@pytest.mark.parametrize("text", ["{" * 300_000, "[ {" * 300_000, '"{' * 300_000, "{}" * 5_000, '{"' + "\\" * 300_000])
 def test_a_text_of_nothing_but_brackets_is_refused_in_one_pass(text: str) -> None:
     assert problems(text)
 
