@@ -27,9 +27,7 @@ _DEEPEST = 64  # brackets in brackets; no answer needs so many, and Python's rea
 _MOST_TOLD = 10  # problems
 
 _NO_OBJECT = "There is no JSON object in the answer; write one JSON object and nothing else."
-_CUT_OFF = (
-    "The JSON ends in the middle: a bracket is not closed, or a quotation mark in a text has no backslash before it."
-)
+_CUT_OFF = "The JSON ends in the middle: a bracket is not closed, or a quotation mark in a text lacks its backslash."
 _TWO = "There are two answers that differ; write the one that counts and nothing else."
 _TOO_DEEP = f"The JSON is nested more than {_DEEPEST} deep."
 
