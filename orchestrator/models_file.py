@@ -115,6 +115,7 @@ class ModelEntry(Shape):
     cached_cost_per_token: Cost | None = None
     output_cost_per_token: Cost | None = None
     context_tokens: Annotated[int, Field(ge=1)] | None = None
+    json_schema: bool | None = None
 
     @model_validator(mode="after")
     def _price_is_whole(self) -> ModelEntry:

@@ -6,17 +6,18 @@ caller, who sees every attempt.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role
 from orchestrator.usage import Usage
 
-__all__ = ["Endpoint", "Message", "Model", "Reply", "Request", "Said", "Source", "Step", "Task", "Usage"]
+__all__ = ["Endpoint", "Message", "Model", "Reply", "Request", "Said", "Shape", "Source", "Step", "Task", "Usage"]
 
-Step = Literal["turn", "checklist", "apply", "summary"]
+Step = Literal["turn", "checklist", "apply", "summary", "vote", "refine", "account"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Task:
 class Endpoint:
     """Where a route's calls go and what they cost, where the models file says so; None leaves it to litellm.
 
-    Prices are in US dollars per token.
+    Prices are in US dollars per token; `json_schema` says whether the model can be held to a JSON schema.
     """
 
     api_base: str | None = None
@@ -70,10 +71,24 @@ class Endpoint:
     cached_cost_per_token: Decimal | None = None
     output_cost_per_token: Decimal | None = None
     context_tokens: int | None = None
+    json_schema: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What an answer must look like: a JSON schema, and a name for it of letters, digits, `_` and `-`."""
+
+    name: str
+    schema: Mapping[str, Any] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    """One call.
+
+    `shape` is for models that can be held to one; the others read it in the messages, which always ask for it too.
+    """
+
     model: str
     messages: tuple[Message, ...]
     task: Task
@@ -81,6 +96,7 @@ class Request:
     timeout_s: float
     temperature: float | None = None
     endpoint: Endpoint = field(default_factory=Endpoint)
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -63,6 +63,7 @@ class LiteLLM:
         """
         arguments = _arguments(request)
         litellm = await anyio.to_thread.run_sync(_load, abandon_on_cancel=True)
+        arguments |= _held_to(request, litellm.model_cost)
         try:
             with anyio.fail_after(request.timeout_s):
                 response = await litellm.acompletion(**arguments)
@@ -104,6 +105,22 @@ def _arguments(request: Request) -> dict[str, Any]:
     if key := _key(request):
         arguments["api_key"] = key
     return arguments
+
+
+def _held_to(request: Request, table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The argument that holds a model to a JSON schema; litellm puts it into its provider's own words.
+
+    Args:
+        table: litellm's own of what each model can do.
+    """
+    takes, shape = request.endpoint.json_schema, request.shape
+    if takes is None and shape is not None:
+        known = prices.known_model(request.model)
+        takes = known is not None and table.get(known.name, {}).get("supports_response_schema") is True
+    if shape is None or not takes:
+        return {}
+    json_schema = {"name": shape.name, "strict": True, "schema": dict(shape.schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 
 
 def _key(request: Request) -> str | None:
