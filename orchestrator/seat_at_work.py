@@ -1,12 +1,14 @@
 """One seat on its way to one draft: its routes in order, every attempt, a second try, what earlier processes heard.
 
 What happens after a failed call says one table (`faults`): the same call again after a growing, jittered wait, the next
-route, or a route that reads more. An answer that is no turn, and a draft that lacks something checkable, is sent back
-once with the reason. Where every window is too small, the oldest turns are summarised for this seat alone.
+route, or a route that reads more. A provider that refuses a JSON schema is asked once more without. An answer that is
+no turn, and a draft that lacks something checkable, is sent back once with the reason. Where every window is too small,
+the oldest turns are summarised for this seat alone.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from orchestrator.calls import Calls, Kept, Ticket
 from orchestrator.drafts import Assignment, Draft, Emit, Failure, Paid, Patience
-from orchestrator.errors import ContextTooLong, DebateError, DegenerateReply, LimitMet, ModelError
+from orchestrator.errors import BadRequest, ContextTooLong, DebateError, DegenerateReply, LimitMet, ModelError
 from orchestrator.events import DraftFailed, DraftFinished, DraftStarted, Event, FellBack, Retried, SentBack, Summarised
 from orchestrator.faults import KINDS, fault_of
 from orchestrator.journal import Ask, Heard, Past
@@ -27,6 +29,12 @@ from orchestrator.models.guarded import cleaned
 from orchestrator.models.prices import context_of
 from orchestrator.prompt import Summary
 from orchestrator.usage import NOTHING, total
+
+# How providers name the schema that they refuse, and how a router names one behind it that refused something.
+_REFUSES_SHAPE = re.compile(
+    r"schema|response.?(?:format|mime)|output.?(?:format|config)|structured|strict|json|grammar|tool|provider returned",
+    re.IGNORECASE,
+)
 
 
 class Means(NamedTuple):
@@ -248,7 +256,13 @@ class SeatAtWork:
             reraise=True,
         )
         tickets = iter([ticket] if ticket else [])
-        return await retrying(self._attempt, request, tickets, step)
+        try:
+            return await retrying(self._attempt, request, tickets, step)
+        except BadRequest as error:  # it may only claim to take a schema; the messages ask for it too
+            if request.shape is None or not _REFUSES_SHAPE.search(error.message):
+                raise
+            self._tell_again(request, error, retrying.statistics["attempt_number"], 0)
+        return await self._patiently(replace(request, shape=None), None, step)
 
     async def _attempt(self, request: Request, tickets: Iterator[Ticket], step: Step | None) -> Heard:
         """One call; what it took counts, whether its answer is of use or not."""
@@ -315,15 +329,11 @@ class SeatAtWork:
         error = state.outcome.exception() if state.outcome else None
         assert isinstance(error, ModelError), "nothing else is retried"
         assert state.next_action is not None, "this is called before a wait"
-        self._emit(
-            Retried(
-                **_told(self.assignment, request.model),
-                attempt=state.attempt_number,
-                wait_s=round(state.next_action.sleep, 3),
-                code=error.code,
-                message=error.message,
-            )
-        )
+        self._tell_again(request, error, state.attempt_number, round(state.next_action.sleep, 3))
+
+    def _tell_again(self, request: Request, error: ModelError, attempt: int, wait_s: float) -> None:
+        why: dict[str, Any] = {"code": error.code, "message": error.message}
+        self._emit(Retried(**_told(self.assignment, request.model), attempt=attempt, wait_s=wait_s, **why))
 
     def _emit(self, event: Event) -> None:
         self.by.emit(event)
