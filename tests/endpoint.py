@@ -1,4 +1,4 @@
-"""A model provider on loopback: OpenAI-compatible chat completions over real HTTP, with a barrier and faults.
+"""A model provider on loopback over real HTTP, with a barrier and faults; it speaks as OpenAI, Anthropic and Gemini do.
 
 It runs in a thread with a loop of its own, so that coroutines, synchronous commands and other processes can call it.
 
@@ -20,10 +20,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 from aiohttp import web
 
+from endpoint_dialects import DIALECTS, OPENAI, Dialect, Said
 from endpoint_voices import plausible
 
 Reply = Callable[["Call"], "str | Answer"]
@@ -45,6 +47,7 @@ class Call:
     cached: int = 0  # tokens of its messages that were counted as cached
     charged: tuple[int, int, int] | None = None  # tokens in, of these cached, and out; None: no count went back whole
     gone: bool = False  # the caller went away before its answer
+    dialect: Dialect = OPENAI
 
     @property
     def prompt(self) -> str:
@@ -55,10 +58,18 @@ class Call:
         """The last message: what is asked now."""
         return self.messages[-1][1]
 
+    @property
+    def schema(self) -> Any:
+        """The JSON schema that the answer is held to, in whichever provider's words it came; None: to none."""
+        return self.dialect.schema(self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: a completion when `status` is 200 and `body` is None, else `body` as it stands."""
+    """What goes back: a completion when `status` is 200 and `body` is None, else `body` as it stands.
+
+    `finish_reason` is OpenAI's, whoever is asked.
+    """
 
     text: str = ""
     finish_reason: str = "stop"
@@ -230,7 +241,8 @@ class ModelServer:
     async def _run(self) -> None:
         self._stopping = asyncio.Event()
         app = web.Application(client_max_size=64 * 1024 * 1024)
-        app.router.add_post("/v1/chat/completions", self._completions)
+        for dialect in DIALECTS:
+            app.router.add_post(dialect.path, partial(self._completions, dialect))
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0)
         self._port = 0
         await self._runner.setup()
@@ -252,8 +264,8 @@ class ModelServer:
         self._runner.server.pre_shutdown()  # those that wait for a next request
         await self._runner.server.shutdown(1)
 
-    async def _completions(self, http: web.Request) -> web.StreamResponse:
-        call = self._record(await http.json(), http.headers)
+    async def _completions(self, dialect: Dialect, http: web.Request) -> web.StreamResponse:
+        call = self._record(dialect, {**http.match_info, **await http.json()}, http.headers)
         try:
             return await self._answered(call, http)
         except asyncio.CancelledError:
@@ -283,16 +295,17 @@ class ModelServer:
             text=body, status=answer.status, headers=dict(answer.headers), content_type=answer.content_type
         )
 
-    def _record(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Call:
+    def _record(self, dialect: Dialect, body: Mapping[str, Any], headers: Mapping[str, str]) -> Call:
         model = body["model"]
         call = Call(
             number=len(self.calls) + 1,
             nth=sum(earlier.model == model for earlier in self.calls) + 1,
             model=model,
-            messages=tuple((message["role"], message["content"]) for message in body["messages"]),
+            messages=dialect.messages(body),
             body=body,
             headers=dict(headers),
             started=next(self._events),
+            dialect=dialect,
         )
         self.calls.append(call)
         self.arrived.set()
@@ -330,26 +343,8 @@ class ModelServer:
         call.answer, call.cached = answer.text, self._cached(call)
         if answer.counted and not answer.drop and not answer.torn:
             call.charged = prompt, call.cached, completion
-        usage = {
-            "prompt_tokens": prompt,
-            "completion_tokens": completion,
-            "total_tokens": prompt + completion,
-            "prompt_tokens_details": {"cached_tokens": call.cached},
-        }
-        return {
-            "id": f"chatcmpl-{call.number}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": call.model,
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": answer.finish_reason,
-                    "message": {"role": "assistant", "content": answer.text},
-                }
-            ],
-            **({"usage": usage} if answer.counted else {}),
-        }
+        counts = (prompt, call.cached, completion) if answer.counted else None
+        return call.dialect.reply(Said(call.number, call.model, answer.text, answer.finish_reason, counts), call.body)
 
     def _cached(self, call: Call) -> int:
         """Tokens of the longest beginning, in whole messages, that an earlier request to the same model had too."""
