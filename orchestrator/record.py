@@ -15,13 +15,15 @@ from pydantic import Field
 from orchestrator.contract import lacks, words_of_wind
 from orchestrator.evidence import Evidence, cited
 from orchestrator.hall.cognition import findings, read_wall
-from orchestrator.hall.debate import REHEARSAL, Debate
+from orchestrator.hall.debate import REHEARSAL, Debate, Line
 from orchestrator.hall.entries import Turn
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import About, Role, Status
+from orchestrator.likeness import near_duplicates
 from orchestrator.plan import Plan
 from orchestrator.seating import (
     Attempts,
+    Contribution,
     Part,
     SeatCost,
     Substitution,
@@ -145,7 +147,13 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         decided_at=debate.closing.entry.at if debate.closing else debate.state.updated_at,
         plan_hash=debate.opened.plan,
         head=debate.head,
-        warnings=(*(plan.notices if plan else ()), *(_warnings(debate, plan) if plan else ()), *dict.fromkeys(broken)),
+        warnings=(
+            *(plan.notices if plan else ()),
+            *(_warnings(debate, plan) if plan else ()),
+            *_out_of_balance(debate, written),
+            *(() if rehearsal else _near_duplicates(debate, evidence)),
+            *dict.fromkeys(broken),
+        ),
     )
 
 
@@ -183,6 +191,41 @@ def _lacking(debate: Debate, plan: Plan, turn: Turn, text: str) -> Iterator[str]
     if turn.role is Role.WALL:
         yield from read_wall(text).missing if takes_position else ()
         yield from lacks(words_of_wind(debate, turn.round), takes_position, text)
+
+
+def _out_of_balance(debate: Debate, written: Sequence[Contribution]) -> Iterator[str]:
+    """Roles that were starved, and seats that were substituted."""
+    for role in debate.state.starved_roles:
+        yield f"{role} was starved: a round went by without it."
+    for one in written:
+        if one.seat and one.seat.route:
+            why = f" ({'; '.join(one.seat.tried)})" if one.seat.tried else ""
+            asked, route = one.seat.asked, one.seat.route
+            yield f"T{one.number} ({one.role}, {one.agent}) was asked through {asked} and answered by {route}{why}."
+
+
+def _near_duplicates(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
+    """Turns of different seats of one role that barely differ.
+
+    What a seat may quote is no likeness: the topic, the evidence, and the roles that speak before its own in a round.
+    """
+    said: dict[Role, dict[int, Line]] = {role: {} for role in Role}
+    common = [debate.opening.words, *(piece.text for piece in evidence)]
+    for line in debate.turns:
+        said[line.turn.role][line.turn.turn_index + 1] = line
+    for lines in said.values():
+        texts = [(number, line.text) for number, line in lines.items() if line.text is not None]
+        for pair in near_duplicates(texts, common):
+            one, other = _seat_of(lines[pair.first].turn), _seat_of(lines[pair.second].turn)
+            if one != other:
+                alike = f"barely differ ({pair.share * 100:.0f} % of their words run alike)."
+                yield f"T{pair.first} ({one}) and T{pair.second} ({other}) {alike}"
+        common += [text for _, text in texts]
+
+
+def _seat_of(turn: Turn) -> str:
+    lens = f", lens {turn.seat.lens}" if turn.seat and turn.seat.lens else ""
+    return f"{turn.role}, {turn.agent_role or 'unnamed'}{lens}"
 
 
 def title_of(topic: str) -> str:

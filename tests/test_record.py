@@ -167,6 +167,10 @@ async def test_a_substitution_names_the_turn_and_both_routes(hall: Hall) -> None
             why=("test/first: authentication",),
         ),
     )
+    told = (
+        "T3 (Door, door-agent) was asked through test/first and answered by test/second (test/first: authentication)."
+    )
+    assert told in record.warnings
     assert record.seats[2].asked == "test/first"
     assert record.seats[2].answered == ("second-0102",)
 
@@ -184,6 +188,57 @@ async def test_the_notices_of_the_plan_and_the_warnings_of_the_run_stand_in_the_
     record = await held(hall, plan_of("council"), voices())
     assert record.warnings[0].startswith("The recipe asks for votes on the synthesis")
     assert any(warning.startswith("T1 (Wind, ideator): ") for warning in record.warnings)
+
+
+def alike(record: DecisionRecord) -> list[str]:
+    return [warning for warning in record.warnings if "barely differ" in warning]
+
+
+async def test_seats_of_one_role_that_wrote_the_same_are_a_warning(hall: Hall) -> None:
+    record = await held(hall, plan_of("fortress", evidence=[evidence_of()]), with_wall(f"{WALL}\nNobody owns it."))
+    first, second, third, fourth, fifth = (
+        f"T{number} (Wall, critical-engineer, lens {lens})"
+        for number, lens in [
+            (2, "attack surface and trust boundaries"),
+            (3, "failure, recovery and on-call load"),
+            (4, "cost, capacity and reversibility"),
+            (7, "attack surface and trust boundaries"),
+            (8, "failure, recovery and on-call load"),
+        ]
+    )
+    pairs = [(first, second), (first, third), (first, fifth), (second, third), (second, fourth), (third, fourth)]
+    pairs += [(third, fifth), (fourth, fifth)]
+    told = [f"{one} and {other} barely differ (100 % of their words run alike)." for one, other in pairs]
+    assert alike(record) == told  # and no seat is held against what it said itself
+
+
+async def test_what_seats_quote_of_the_topic_the_evidence_and_the_turns_before_them_is_no_likeness(hall: Hall) -> None:
+    numbers = count(1)
+    evidence = evidence_of(text=WALL.replace("E1", "E2"))
+
+    def line(request: Request) -> Line:
+        number = next(numbers)
+        quoted = f"{evidence.text}\n{TOPIC}\n{' '.join(said.text for said in request.task.said if said.round == 1)}"
+        own = " ".join(f"seat{number} says{number * word}" for word in range(40))
+        return priced(f"{quoted}\n{own}" if request.task.role is not Role.WIND else own)
+
+    assert alike(await held(hall, plan_of("fortress", turns=5, evidence=[evidence]), Scripted(line))) == []
+
+
+async def test_a_rehearsals_voices_ask_alike_and_that_is_no_warning(hall: Hall) -> None:
+    record = await held(hall, plan_of("fortress", routes={role: (REHEARSAL,) for role in Role}), Rehearsal())
+    assert alike(record) == []
+
+
+def test_a_role_that_a_round_went_without_is_a_warning(tmp_path: Path) -> None:
+    with hall_at(tmp_path / "state") as hall:
+        hall.init_debate(THREAD, TOPIC, mode="mediated", barrier=False)
+        for role in ("Wind", "Door", "Wind", "Wall", "Door"):
+            hall.pick_next_speaker(THREAD, role)
+            hall.add_turn(THREAD, role, f"{role} speaks.")
+        hall.close_debate(THREAD, "An outbox.")
+        record = make_record(hall.debate(THREAD), None)
+    assert record.warnings == ("Wall was starved: a round went by without it.",)
 
 
 async def test_the_date_of_the_decision_stays_when_a_turn_is_redacted_later(hall: Hall) -> None:
