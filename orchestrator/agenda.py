@@ -6,10 +6,14 @@ its own.
 
 from __future__ import annotations
 
+from orchestrator.constraints import Outcome, constraints_of, open_blocks
 from orchestrator.errors import RunPaused
+from orchestrator.grounds import Grounds, walls_of
+from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line, fold
 from orchestrator.hall.entries import Note, Refined, Tombstoned, Turn
 from orchestrator.hall.terms import About, Role
+from orchestrator.hall.verdict import Verdict
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
 
 CLOSING = "close"  # the place of the seats with which Door closes before the plan's end
@@ -54,6 +58,39 @@ def closing_round(plan: Plan, debate: Debate) -> PlannedRound | None:
     wall = left[0] if left else _seated_in(number, last.walls[0], CLOSING)
     door = _seated_in(number, last.doors[-1], CLOSING)
     return PlannedRound(number=number, winds=(), walls=() if spoken.wall else (wall,), doors=(door,), closes=True)
+
+
+def is_held(plan: Plan, debate: Debate) -> bool:
+    """Whether the rounds are over: nobody of the plan has still to speak, or nothing was left to speak about."""
+    if debate.notes(About.SETTLED):
+        return not debate.state.round_is_open
+    return not any(left_of(planned, role, debate) for planned in plan.rounds for role in Role)
+
+
+def nothing_is_open(plan: Plan, debate: Debate, number: int) -> bool:
+    """Whether a round has left nothing to debate.
+
+    Door's last word in it says that no question is open; every Wall of it approves and rests on something that exists;
+    every constraint so far has an answer that closes it, and no block stands.
+    """
+    turns = [line for line in debate.turns if line.turn.round == number]
+    doors = [line.text or "" for line in turns if line.turn.role is Role.DOOR]
+    if plan.only_asks(number) or not doors or not leaves_no_question(doors[-1]):
+        return False
+    constraints = constraints_of(debate)
+    if open_blocks(constraints) or any(each.outcome is Outcome.OPEN for each in constraints):
+        return False
+    walls = walls_of(debate, Grounds.of(debate, plan.evidence), number)
+    return bool(walls) and all(wall.verdict is Verdict.APPROVED and wall.rests_on for wall in walls)
+
+
+_OPEN = structure.section(r"open(?:\squestions?)?")
+
+
+def leaves_no_question(text: str) -> bool:
+    """Whether Door's turn says under OPEN that no question is open: the one word NONE."""
+    under = [line.text.strip(" .*_`") for line in structure.under(structure.lines(text), _OPEN)]
+    return [words.upper() for words in under if words] == ["NONE"]
 
 
 def closing_word_is_said(debate: Debate) -> bool:

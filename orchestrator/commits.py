@@ -65,7 +65,7 @@ class Commits:
                 met = draft.error
                 continue
             if isinstance(draft, Failure):
-                moved = await self.go_on_without(draft, drafts, base, head, done)
+                moved = await self.go_on_without(draft, has_other_voice(draft, drafts, base), base, head, done)
             else:
                 moved = await self._one(base, done, head, draft)
             if moved is None:
@@ -75,12 +75,12 @@ class Commits:
             raise met
 
     async def go_on_without(
-        self, failed: Failure, drafts: Sequence[Draft | Failure], base: Debate, head: str, done: int = 0
+        self, failed: Failure, replaceable: bool, base: Debate, head: str, done: int = 0
     ) -> str | None:
         """Notes that a seat is missing, where the plan lets a round go on without it and its role has another voice.
 
         Args:
-            drafts: what was drafted beside it.
+            replaceable: whether its role has another voice.
             done: how many turns of this batch stand on `base` already.
 
         Returns:
@@ -92,32 +92,45 @@ class Commits:
         seat, error = failed.seat, failed.error
         if isinstance(error, LimitMet):
             raise error
-        if self.plan.on_failure == "pause" or seat.role is Role.DOOR or not _has_other_voice(failed, drafts, base):
+        if self.plan.on_failure == "pause" or not replaceable:
             raise pause(seat, error)
         words = f"{seat.role} {seat.agent} ({seat.slot}) is missing: {error.message}"
-        moved = await self._behind(base, done, head, lambda head: self.note(About.MISSING, words, seat.slot, head))
+        moved = await self.behind(base, done, head, lambda head: self.note(About.MISSING, words, seat.slot, head))
         if moved is not None:
             told = {"slot": seat.slot, "role": seat.role, "agent": seat.agent}
             self.emit(SeatMissing(**told, code=error.code, message=error.message))
         return moved
 
-    async def refine(self, base: Debate, draft: Draft) -> str | None:
-        """Commits a new synthesis; returns the new head, or None when somebody else changed what it rests on."""
+    async def refine(self, base: Debate, draft: Draft, answers: Sequence[int] = ()) -> str | None:
+        """Commits a new synthesis; returns the new head, or None when somebody else changed what it rests on.
+
+        Args:
+            answers: the votes that it answers, by their entries.
+        """
 
         async def commit(head: str) -> str:
             refined = await in_thread(
-                self.hall.refine, self.thread_id, draft.text, seat=_seat_record(draft), expected_head=head
+                self.hall.refine, self.thread_id, draft.text, answers, seat=seat_record(draft), expected_head=head
             )
             self.paid.committed(draft)
             return refined["head"]
 
-        return await self._behind(base, 0, base.head, commit)
+        return await self.behind(base, 0, base.head, commit)
 
-    async def note(self, about: About, words: str, slot: str | None = None, head: str | None = None) -> str:
-        """Notes what the run had to do, for the record; returns the new head."""
+    async def note(
+        self, about: About, words: str, slot: str | None = None, head: str | None = None, draft: Draft | None = None
+    ) -> str:
+        """Notes what the run had to do, for the record; returns the new head.
+
+        Args:
+            draft: where the words are a seat's.
+        """
+        seat = seat_record(draft) if draft else None
         noted = await in_thread(
-            self.hall.note, self.thread_id, words, about.value, AUTHOR, slot=slot, expected_head=head
+            self.hall.note, self.thread_id, words, about.value, AUTHOR, slot=slot, expected_head=head, seat=seat
         )
+        if draft is not None:
+            self.paid.committed(draft)
         return noted["head"]
 
     async def _one(self, base: Debate, done: int, head: str, draft: Draft) -> str | None:
@@ -131,9 +144,9 @@ class Commits:
             except InvalidInput as error:
                 raise pause(draft.seat, error) from error
 
-        return await self._behind(base, done, head, commit)
+        return await self.behind(base, done, head, commit)
 
-    async def _behind(self, base: Debate, done: int, head: str, write: Callable[[str], Awaitable[str]]) -> str | None:
+    async def behind(self, base: Debate, done: int, head: str, write: Callable[[str], Awaitable[str]]) -> str | None:
         """Writes behind a head that others may move: again behind the new one, as long as the words are the same."""
         while True:
             try:
@@ -186,7 +199,7 @@ class Commits:
             token_output=draft.usage.output,
             token_total=draft.usage.input + draft.usage.output,
             expected_head=head,
-            seat=_seat_record(draft),
+            seat=seat_record(draft),
         )
         self.paid.committed(draft)
         self.emit(
@@ -207,8 +220,10 @@ def pause(seat: PlannedSeat, error: DebateError) -> RunPaused:
     return RunPaused(f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}", error.cure)
 
 
-def _has_other_voice(failed: Failure, drafts: Sequence[Draft | Failure], base: Debate) -> bool:
-    """Whether its role is heard in this round without it."""
+def has_other_voice(failed: Failure, drafts: Sequence[Draft | Failure], base: Debate) -> bool:
+    """Whether its role is heard in this round without it; for Door nobody speaks."""
+    if failed.seat.role is Role.DOOR:
+        return False
     role, slot = failed.seat.role, failed.seat.slot
     drafted = any(isinstance(draft, Draft) and draft.seat.role is role for draft in drafts)
     round_name = slot.partition(".")[0]
@@ -216,7 +231,8 @@ def _has_other_voice(failed: Failure, drafts: Sequence[Draft | Failure], base: D
     return drafted or any(turn.role is role and f"R{turn.round}" == round_name for turn in spoken)
 
 
-def _seat_record(draft: Draft) -> SeatRecord:
+def seat_record(draft: Draft) -> SeatRecord:
+    """What the ledger keeps of how a draft was made."""
     seat, usage = draft.seat, draft.usage
     return SeatRecord(
         slot=seat.slot,

@@ -76,7 +76,12 @@ class Answer(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        return _WORDS[self.word].outcome
+        return outcome_of(self.word)
+
+
+def outcome_of(word: str) -> Outcome:
+    """What a word of answer comes to."""
+    return _WORDS[word].outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a Wall's turn must show before it stands: a quotation of Wind, and grounds for a block.
+"""What a Wall's turn must show before it stands: a quotation of Wind, and what the Wall content contract asks for.
 
 The runner sends a turn that lacks something back once; the record says what a turn that stands lacks.
 """
@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from orchestrator.hall.cognition import read_wall
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.terms import Role
-from orchestrator.hall.verdict import Verdict
 from orchestrator.quotes import quotes_run
 
 QUOTED_WORDS = 6  # a Wall turn quotes a run this long from a Wind turn of its round
@@ -27,7 +26,7 @@ def lacks(winds: Sequence[str], reads_verdict: bool, text: str) -> tuple[str, ..
 
     Args:
         winds: what Wind said in its round.
-        reads_verdict: whether it takes a position, so that a block needs its grounds.
+        reads_verdict: whether it takes a position, so that the contract holds.
     """
     return (*_lacking_quote(winds, text), *(_lacking_grounds(text) if reads_verdict else ()))
 
@@ -48,7 +47,5 @@ def _lacking_quote(winds: Sequence[str], text: str) -> Iterable[str]:
 
 
 def _lacking_grounds(text: str) -> Iterable[str]:
-    """A block must say what it rests on and what would lift it (docs/wall-content-contract.oct.md)."""
-    reading = read_wall(text)
-    if reading.verdict is Verdict.BLOCKED:
-        yield from reading.missing
+    """What the Wall content contract asks for (docs/wall-content-contract.oct.md): a verdict, and its constraints."""
+    return read_wall(text).missing

@@ -169,6 +169,36 @@ class TurnCommitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VoteCast:
+    """A seat's vote on the newest synthesis is on the ledger."""
+
+    type: ClassVar[str] = "vote_cast"
+    slot: str
+    role: str
+    agent: str
+    choice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisRefined:
+    """Door has answered objections with a new synthesis; `answers` are their names."""
+
+    type: ClassVar[str] = "synthesis_refined"
+    slot: str
+    agent: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Nothing is open any more; so many planned turns are not needed."""
+
+    type: ClassVar[str] = "settled"
+    round: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeadMoved:
     """Another writer was faster; `turns` are its new turns. What rested on the old head is drafted again."""
 
@@ -205,6 +235,9 @@ Event = (
     | Resumed
     | LimitReached
     | TurnCommitted
+    | VoteCast
+    | SynthesisRefined
+    | Settled
     | HeadMoved
     | Paused
     | Closed

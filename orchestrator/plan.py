@@ -173,9 +173,26 @@ class Plan(Shape):
         return (REHEARSAL,) if self.is_rehearsal else ()
 
     @property
+    def voters(self) -> tuple[PlannedSeat, ...]:
+        """Every voice of Wind and Wall once, where they vote; a rehearsal decides nothing, so nobody votes on it."""
+        if not self.recipe.consensus.required or self.is_rehearsal:
+            return ()
+        voices: dict[tuple[Role, str, str | None], PlannedSeat] = {}
+        for role in (Role.WIND, Role.WALL):
+            for seat in (seat for planned in self.rounds for seat in planned.of(role)):
+                voices.setdefault((role, seat.agent, seat.lens), seat)
+        return tuple(voices.values())
+
+    @property
     def calls(self) -> int:
-        """Calls to models, if none has to be repeated."""
-        return self.turns + sum(len(planned.walls) for planned in self.rounds if self.has_checklists(planned))
+        """Calls to models, if none has to be repeated and no synthesis refined: turns, checklists, votes, account."""
+        checklists = sum(len(planned.walls) for planned in self.rounds if self.has_checklists(planned))
+        return self.turns + checklists + len(self.voters) + self.has_account
+
+    @property
+    def has_account(self) -> bool:
+        """Whether Door accounts for its decision; a rehearsal makes none."""
+        return not self.is_rehearsal
 
     def has_checklists(self, planned: PlannedRound) -> bool:
         """Whether Walls draft a checklist beside Wind; the first round of a Socratic debate has nothing to test."""
@@ -192,7 +209,7 @@ class Plan(Shape):
     @property
     def longest_chain(self) -> int:
         """Calls that wait for one another; the rest run beside them."""
-        return sum(2 + self._door_steps(planned) for planned in self.rounds)
+        return sum(2 + self._door_steps(planned) for planned in self.rounds) + bool(self.voters) + self.has_account
 
     def _door_steps(self, planned: PlannedRound) -> int:
         if self.recipe.doors == "sequential":
@@ -346,8 +363,6 @@ def slot_name(round: int, role: Role, place: int | str) -> str:
 def _not_yet(recipe: Recipe) -> tuple[str, ...]:
     """What the recipe asks for and this version does not do: said, not hidden."""
     asked = {
-        "votes on the synthesis (consensus)": recipe.consensus.required,
-        "an early close (early_close)": recipe.early_close,
         "older rounds as Door's synthesis of them (context: synthesis)": recipe.context == "synthesis",
     }
     return tuple(f"The recipe asks for {what}; this version does without." for what, wanted in asked.items() if wanted)

@@ -271,6 +271,16 @@ def with_tier(recipe: Recipe, tier: str) -> Recipe:
     return recipe.model_copy(update={"tier": named})
 
 
+def with_ending(recipe: Recipe, consensus: bool | None, early_close: bool | None) -> Recipe:
+    """The recipe with votes on the synthesis or without, and with an early close or without; None leaves its own."""
+    update: dict[str, Any] = {}
+    if consensus is not None:
+        update["consensus"] = recipe.consensus.model_copy(update={"required": consensus})
+    if early_close is not None:
+        update["early_close"] = early_close
+    return recipe.model_copy(update=update)
+
+
 def _tier_named(tier: str) -> str:
     if (named := tier.strip().lower()) in TIERS:
         return named

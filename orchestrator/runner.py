@@ -26,21 +26,29 @@ from types import MappingProxyType
 
 import anyio
 
-from orchestrator.agenda import answering_round, closing_round, closing_word_is_said, last_word, left_of
+from orchestrator.agenda import (
+    answering_round,
+    closing_round,
+    closing_word_is_said,
+    is_held,
+    left_of,
+    nothing_is_open,
+)
 from orchestrator.assigning import Assigning
 from orchestrator.budget import Budget
-from orchestrator.commits import Commits
+from orchestrator.commits import Commits, has_other_voice
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Draft, Failure
 from orchestrator.errors import LimitMet, NotActive, RunPaused, StaleHead, StoppedByLimit, StoreError
-from orchestrator.events import Closed, LimitReached, Paused, RoundStarted, RunStarted
+from orchestrator.events import Closed, LimitReached, Paused, RoundStarted, RunStarted, Settled
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.store import Lease
-from orchestrator.hall.terms import About, Role, Status
+from orchestrator.hall.terms import About, Role
 from orchestrator.journal import Journal, Uncertain
 from orchestrator.models.base import Step, Usage
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
+from orchestrator.settling import Settling
 from orchestrator.taking_up import FIRST, TakeUp, take_up, time_limit
 from orchestrator.usage import total
 from orchestrator.watch import Watch
@@ -130,7 +138,9 @@ async def _hold(hall: Hall, plan: Plan, lease: Lease, drafting: Drafting, watch:
         time=await time_limit(hall, plan, thread_id),
     )
     commits = Commits(hall, plan, thread_id, drafting.emit, paid)
-    runner = _Runner(hall, plan, thread_id, drafting, commits, journal, Assigning(plan, drafting.budget))
+    assigning = Assigning(plan, drafting.budget)
+    settling = Settling(plan, drafting, commits, assigning)
+    runner = _Runner(hall, plan, thread_id, drafting, commits, journal, assigning, settling)
     drafting.emit(
         RunStarted(
             recipe=plan.recipe.name,
@@ -170,6 +180,7 @@ class _Runner:
     commits: Commits
     journal: Journal
     assigning: Assigning
+    settling: Settling
 
     async def to_the_end(self) -> None:
         """Every planned round, then those that somebody else opened, then the close.
@@ -183,12 +194,29 @@ class _Runner:
             if closing_word_is_said(debate) and not closed_early:
                 await self._note_early_close("An earlier process met it.")
             elif not closed_early:
-                for planned in self.plan.rounds:
-                    self.commits.conflicts = 0
-                    await self._round(planned)
+                await self._rounds()
             await self._close()
         except LimitMet as met:
             await self._at_limit(met)
+
+    async def _rounds(self) -> None:
+        """Every planned round, unless nothing is left to settle before the last."""
+        for planned in self.plan.rounds:
+            debate = await self.commits.look()
+            if debate.notes(About.SETTLED):
+                return
+            self.commits.conflicts = 0
+            await self._round(planned)
+            await self._end_early(planned)
+
+    async def _end_early(self, planned: PlannedRound) -> None:
+        """Notes that nothing is open after a round, where the recipe lets that end the debate."""
+        debate = await self.commits.look()
+        unneeded = sum(len(later.seats) for later in self.plan.rounds if later.number > planned.number)
+        if unneeded and self.plan.recipe.early_close and nothing_is_open(self.plan, debate, planned.number):
+            words = f"Nothing is open after round {planned.number}: {unneeded} planned turns are not needed."
+            await self.commits.note(About.SETTLED, words)
+            self.drafting.emit(Settled(round=planned.number, turns=unneeded))
 
     async def _at_limit(self, met: LimitMet) -> None:
         """Lets Door close with what is there, where the recipe says so and it can be afforded.
@@ -196,23 +224,29 @@ class _Runner:
         Raises:
             StoppedByLimit
         """
-        planned = closing_round(self.plan, await self.commits.look())
+        debate = await self.commits.look()
+        planned = closing_round(self.plan, debate)
         closes = self.plan.recipe.on_limit == "close" and planned is not None
         self.drafting.emit(LimitReached(limit=met.limit, message=met.message, closes=closes))
         try:
             if not closes or planned is None:
                 raise met
-            await self._hear(planned, Role.WALL)
-            if (await self.commits.look()).state.round_is_open:
-                await self._hear(planned, Role.DOOR)
-            else:
-                await self._refine(planned)
+            if not is_held(self.plan, debate):
+                await self._hear_last(planned)
             await self._note_early_close(met.message)
             await self._close()
         except LimitMet as still:
             if still is not met:
                 self.drafting.emit(LimitReached(limit=still.limit, message=still.message, closes=False))
             raise StoppedByLimit(still) from still
+
+    async def _hear_last(self, planned: PlannedRound) -> None:
+        """The fewest seats with which Door can end the debate."""
+        await self._hear(planned, Role.WALL)
+        if (await self.commits.look()).state.round_is_open:
+            await self._hear(planned, Role.DOOR)
+        else:
+            await self._refine(planned)
 
     async def _note_early_close(self, why: str) -> None:
         await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {why}")
@@ -241,7 +275,8 @@ class _Runner:
             moved = None
             while isinstance(failed, Failure) and moved is None:  # it rests on nothing that others could change
                 debate = await self.commits.look()
-                moved = await self.commits.go_on_without(failed, drafts, debate, debate.head)
+                spoken = has_other_voice(failed, drafts, debate)
+                moved = await self.commits.go_on_without(failed, spoken, debate, debate.head)
         return {draft.seat.slot: draft for draft in drafts if isinstance(draft, Draft)}
 
     async def _hear(self, planned: PlannedRound, role: Role, checklists: Mapping[str, Draft] = NO_CHECKLISTS) -> None:
@@ -283,26 +318,29 @@ class _Runner:
             debate = await self.commits.look()
             (draft,) = await self._draft(planned, debate, [(planned.doors[0], "turn")])
             if isinstance(draft, Failure):
-                await self.commits.go_on_without(draft, [], debate, debate.head)
+                await self.commits.go_on_without(draft, False, debate, debate.head)
             elif await self.commits.refine(debate, draft) is not None:
                 return
 
     async def _close(self) -> None:
-        """Closes with the last word of Door, after Wind and Wall were heard in a round that somebody else opened."""
+        """Settles the synthesis and closes, after Wind and Wall were heard in a round that somebody else opened."""
         while True:
             debate = await self.commits.look()
             if debate.state.round_is_open:
                 self.commits.count_conflict()
                 await self._round(answering_round(self.plan, debate))
                 continue
-            synthesis = last_word(debate)
+            ending = await self.settling.ending(debate)
+            if ending is None:
+                continue
             try:
                 await in_thread(
                     self.hall.close_debate,
                     self.thread_id,
-                    synthesis,
-                    status=Status.SYNTHESIS,
+                    ending.synthesis,
+                    status=ending.status,
                     expected_head=debate.head,
+                    record=ending.record,
                 )
             except StaleHead:
                 self.commits.count_conflict()

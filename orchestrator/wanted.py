@@ -18,7 +18,7 @@ from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import ModelsFile, load_models_file
 from orchestrator.plan import OnFailure, Plan, make_plan
 from orchestrator.prompt import PROTOCOL
-from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe, with_tier
+from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe, with_ending, with_tier
 from orchestrator.routing import Routing, resolve
 from orchestrator.shelves import folders, standing
 from orchestrator.strict_yaml import did_you_mean
@@ -40,6 +40,8 @@ class Wanted:
         limits: those that are given win over the recipe's.
         assumed: what a model without a known price is taken to cost, `IN/OUT` in US dollars per million tokens.
         on_failure: pause, or degrade: go on without a seat that cannot be heard.
+        consensus: whether Wind and Wall vote on the synthesis; None leaves it to the recipe.
+        early_close: whether the debate ends once nothing is open; None leaves it to the recipe.
     """
 
     recipe: str = "standard"
@@ -51,6 +53,8 @@ class Wanted:
     limits: Limits = NO_LIMITS
     assumed: str | None = None
     on_failure: OnFailure | None = None
+    consensus: bool | None = None
+    early_close: bool | None = None
 
 
 def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: Sequence[Path] | None = None) -> Plan:
@@ -67,6 +71,7 @@ def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: 
     recipe = load_recipe(wanted.recipe, folders("recipes"))
     if wanted.tier is not None:
         recipe = with_tier(recipe, wanted.tier)
+    recipe = with_ending(recipe, wanted.consensus, wanted.early_close)
     if wanted.rehearse and any(wanted.voices.values()):
         raise UsageError(
             "A rehearsal asks no model, so it cannot ask the ones that were named.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -21,10 +22,11 @@ from orchestrator.hall.entries import Turn
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Cognition, Role
+from orchestrator.instructions import winds_of
 from orchestrator.models.base import Endpoint, Model, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import OnFailure, Plan, make_plan
-from orchestrator.prompt import PROTOCOL, winds_of
+from orchestrator.prompt import PROTOCOL
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe
 from orchestrator.resuming import resumable
 from orchestrator.routing import Route, Routing
@@ -133,11 +135,49 @@ def speech(request: Request, number: int) -> str:
         return f"checklist, {name}"
     if task.step == "summary":
         return f"a summary by {name}"
+    if task.step == "account":
+        return account_text(title=name)
+    if task.step == "vote":
+        return vote_text()
+    if task.step == "refine":
+        return wordy(f"Therefore {name} refines.\n\n## OBJECTIONS\n{answers_to_objections(request)}")
     if task.role is Role.WIND:
         return wordy(f"What if {name} moved one table at a time?")
     if task.role is Role.DOOR:
         return wordy(f"Therefore {name} decides.")
-    return wordy(f"VERDICT: CONDITIONAL\n{name} tests this: {winds_of(task)[-1].text}")
+    return wordy(f"VERDICT: APPROVED\n{name} tests this: {winds_of(task)[-1].text}")
+
+
+def vote_text(choice: str = "approve", reason: str = "It can be carried.", rests_on: Sequence[str] = ("T1",)) -> str:
+    """A vote as a model answers it."""
+    ends = {"kind": "measurement", "what": f"a week in which this is shown to be wrong: {reason}"}
+    members = {"choice": choice, "reason": reason, "rests_on": list(rests_on)}
+    return json.dumps({**members, "would_settle_it": ends if choice == "object" else None})
+
+
+def answers_to_objections(request: Request) -> str:
+    """A line for every objection that a request names."""
+    names = dict.fromkeys(re.findall(r"\bO\d+\b", request.messages[-1].text))
+    return "\n".join(f"- [{name}] It is answered by the second step." for name in names if name != "O1") or "- [O1] So."
+
+
+def account_text(**changes: Any) -> str:
+    """An account of a decision as a model answers it, which holds where nobody stated a constraint."""
+    members = {
+        "title": "What was decided",
+        "decision": "It is done step by step.",
+        "options": [{"title": "Step by step", "turns": [1], "taken": True, "why": "It works.", "because": ["T1"]}],
+        "constraints": [],
+        "consequences": [],
+        "risks": [],
+        "actions": [],
+        "assumptions": [],
+        "earlier_decisions": [],
+        "reversibility": "two-way",
+        "review_by": None,
+        "confidence": {"level": "medium", "why": "Little was measured."},
+    }
+    return json.dumps({**members, **changes})
 
 
 def wordy(text: str, of: str = "more") -> str:

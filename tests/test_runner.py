@@ -46,9 +46,9 @@ from orchestrator.hall.entries import FloorGiven, Turn
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.sqlite import FILE
 from orchestrator.hall.terms import Mode, Role, Status
+from orchestrator.instructions import winds_of
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
-from orchestrator.prompt import winds_of
 from orchestrator.record import record_of
 from orchestrator.runner import Run
 

@@ -93,6 +93,22 @@ def _(event: events.TurnCommitted) -> str:
 
 
 @line_of.register
+def _(event: events.VoteCast) -> str:
+    return f"  {event.slot:<10} {event.agent:<22} votes: {event.choice}"
+
+
+@line_of.register
+def _(event: events.SynthesisRefined) -> str:
+    answers = f", answers {', '.join(event.answers)}" if event.answers else ""
+    return f"  {event.slot:<10} {event.agent:<22} refined the synthesis{answers}"
+
+
+@line_of.register
+def _(event: events.Settled) -> str:
+    return f"  nothing is open any more; {_count(event.turns, 'planned turn')} not needed"
+
+
+@line_of.register
 def _(event: events.HeadMoved) -> str:
     spoken = f"with {_count(event.turns, 'turn')}" if event.turns else "without words"
     return f"  another writer moved the head {spoken}"
@@ -103,12 +119,20 @@ def _(event: events.Closed) -> str:
     return f"closed: {event.status}, head {event.head}"
 
 
+_DONE = {
+    "checklist": "wrote its checklist",
+    "vote": "voted",
+    "refine": "refined the synthesis",
+    "account": "accounted for the decision",
+}
+
+
 def _who(event: events.DraftEvent) -> str:
     return f"{event.slot:<10} {event.agent:<22}"
 
 
 def _done(step: str) -> str:
-    return "wrote its checklist" if step == "checklist" else "drafted"
+    return _DONE.get(step, "drafted")
 
 
 def _count(number: int, what: str) -> str:

@@ -74,6 +74,10 @@ SECONDS = _Limit("number of seconds", "600", float)
     type=click.Choice(["pause", "degrade"]),
     help="When a seat fails for good: pause, or go on without it. [pause]",
 )
+@click.option(
+    "--consensus/--no-consensus", default=None, help="Let Wind and Wall vote on the synthesis. [the recipe's]"
+)
+@click.option("--early-close/--no-early-close", default=None, help="End once nothing is open. [the recipe's]")
 @click.option("--resume", metavar="THREAD", help="Go on with a run that stopped; nothing is bought twice.")
 @click.option("--sign", is_flag=True, help="Sign debate.json with your key (debate-hall key new).")
 @click.option("--dry-run", is_flag=True, help="Show the rounds and seats; ask no model, write nothing.")
@@ -100,6 +104,8 @@ def run_debate(
     time_limit: float | None,
     assume_price: str | None,
     on_failure: Literal["pause", "degrade"] | None,
+    consensus: bool | None,
+    early_close: bool | None,
     resume: str | None,
     sign: bool,
     dry_run: bool,
@@ -129,7 +135,9 @@ def run_debate(
     call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet)
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
-    wanted = Wanted(recipe, tier, models, voices, rehearse, context, limits, assume_price, on_failure)
+    wanted = Wanted(
+        recipe, tier, models, voices, rehearse, context, limits, assume_price, on_failure, consensus, early_close
+    )
     if resume is None:
         from orchestrator.cli.running import run
 
@@ -143,9 +151,12 @@ def run_debate(
         sys.exit(go_on(call, resume, wanted))
 
 
+_OF_A_NEW_DEBATE = "topic recipe tier rehearse context consensus early_close thread_id dry_run".split()
+
+
 def _require_only_what_can_change(ctx: click.Context) -> None:
     """A run that is resumed keeps its plan: what would be another debate is refused, not overlooked."""
-    for name in ("topic", "recipe", "tier", "rehearse", "context", "thread_id", "dry_run"):
+    for name in _OF_A_NEW_DEBATE:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             shown = "TOPIC" if name == "topic" else f"--{name.replace('_', '-')}"
             raise click.UsageError(

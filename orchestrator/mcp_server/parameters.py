@@ -166,6 +166,16 @@ AssumePrice = Annotated[
         max_length=64,
     ),
 ]
+Consensus = Annotated[
+    bool | None,
+    Field(
+        description="Wind and Wall vote on the synthesis, and Door answers objections; as the recipe says if left out."
+    ),
+]
+EarlyClose = Annotated[
+    bool | None,
+    Field(description="End after a round that leaves no question and no constraint open; the recipe's if left out."),
+]
 OnFailure = Annotated[
     Literal["pause", "degrade"] | None,
     Field(description="When a seat fails for good: pause (the default), or go on without it, marked DEGRADED."),

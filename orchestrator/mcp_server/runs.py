@@ -95,6 +95,8 @@ class RunTools:
         time_limit: p.TimeLimit = None,
         assume_price: p.AssumePrice = None,
         on_failure: p.OnFailure = None,
+        consensus: p.Consensus = None,
+        early_close: p.EarlyClose = None,
         wait: p.Wait = False,
     ) -> RunResult:
         """Hold a whole debate between models and decide: no turns to take by hand.
@@ -108,7 +110,9 @@ class RunTools:
 
         limits = _limits(cost_limit, token_limit, time_limit)
         voices, files = _voices(wind, wall, door), tuple(context or ())
-        wanted = Wanted(recipe, tier, models, voices, rehearse, files, limits, assume_price, on_failure)
+        wanted = Wanted(
+            recipe, tier, models, voices, rehearse, files, limits, assume_price, on_failure, consensus, early_close
+        )
         plan = await anyio.to_thread.run_sync(self.launcher.plan, topic, wanted)
         return await self._held(plan, partial(self.launcher.open, plan, topic, thread_id), ctx, wait)
 

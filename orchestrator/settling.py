@@ -1,0 +1,168 @@
+"""From the last synthesis to the end: Wind and Wall vote on it, Door refines it, then accounts for it.
+
+What is left to do is read off the ledger here too: every step commits what it made and looks again. So a later process
+goes on where an earlier one died, and a turn of another writer only means another synthesis to settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.agenda import last_word, missing
+from orchestrator.assigning import Assigning
+from orchestrator.ballot import (
+    Case,
+    VoteAnswer,
+    agree,
+    answered_in,
+    best_voted_on,
+    names_of,
+    objections_in,
+    vote_text,
+    voters,
+)
+from orchestrator.commits import Commits, pause, seat_record
+from orchestrator.drafting import Drafting
+from orchestrator.drafts import Assignment, Draft, Failure
+from orchestrator.errors import DegenerateReply, LimitMet
+from orchestrator.events import SynthesisRefined, VoteCast
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.terms import About, Role, Status
+from orchestrator.plan import Plan, PlannedSeat, slot_name
+from orchestrator.structured import read
+from orchestrator.worker import in_thread
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a debate can be closed: with which words, as what, and by which account of it (the digest of its note)."""
+
+    synthesis: str
+    status: Status
+    record: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """Settles the debate of one run."""
+
+    plan: Plan
+    drafting: Drafting
+    commits: Commits
+    assigning: Assigning
+
+    async def ending(self, debate: Debate) -> Ending | None:
+        """Takes one step towards the end; None when it was taken and the debate has to be looked at again.
+
+        Raises:
+            RunPaused, LimitMet: a seat could not be heard, or afforded.
+        """
+        if debate.notes(About.CLOSED_EARLY):  # at a limit: there is nothing left to pay votes with
+            return Ending(last_word(debate), Status.SYNTHESIS, None)
+        case = Case.of(debate, self.plan.evidence)
+        status = Status.SYNTHESIS
+        if self.plan.voters:
+            silent = self._silent(debate, case)
+            if silent:
+                await self._vote(debate, case, silent)
+                return None
+            if not agree(case.ballot):
+                if self._refines(debate, case):
+                    await self._refine(debate, case)
+                    return None
+                status = Status.STALEMATE
+        synthesis = _words_of(debate, best_voted_on(case.votes)) if status is Status.STALEMATE else last_word(debate)
+        return await self._accounted(debate, case, Ending(synthesis, status, None))
+
+    def _silent(self, debate: Debate, case: Case) -> list[PlannedSeat]:
+        """Those who have still to vote on the newest synthesis."""
+        done = {vote.slot for vote in case.ballot} | missing(debate)
+        return [seat for seat in voters(self.plan, case.number) if seat.slot not in done]
+
+    def _refines(self, debate: Debate, case: Case) -> bool:
+        """Whether Door has objections to answer, and may."""
+        against = any(vote.counts for vote in objections_in(case.ballot))
+        return against and debate.state.refinements < self.plan.recipe.consensus.refinements
+
+    async def _vote(self, debate: Debate, case: Case, seats: Sequence[PlannedSeat]) -> None:
+        """All vote at once; each vote is an entry, in the order of the seats."""
+        drafts = await self.drafting.all([self.assigning.vote(seat, debate, case) for seat in seats])
+        heard = {vote.role for vote in case.ballot} | {draft.seat.role for draft in drafts if isinstance(draft, Draft)}
+        head: str | None = debate.head
+        for draft in drafts:
+            if head is None:
+                return
+            if isinstance(draft, Failure):
+                head = await self.commits.go_on_without(draft, draft.seat.role in heard, debate, head)
+            else:
+                head = await self._cast(debate, head, draft)
+
+    async def _cast(self, base: Debate, head: str, draft: Draft) -> str | None:
+        seat, answer = draft.seat, read(draft.text, VoteAnswer)
+        ends = answer.would_settle_it if answer.choice == "object" else None
+
+        async def commit(head: str) -> str:
+            cast = await in_thread(
+                self.commits.hall.cast_vote,
+                self.commits.thread_id,
+                seat.role,
+                answer.choice,
+                vote_text(answer),
+                answer.rests_on,
+                seat_record(draft),
+                head,
+                settled_by=ends.kind if ends else None,
+            )
+            self.commits.paid.committed(draft)
+            return cast["head"]
+
+        moved = await self.commits.behind(base, 0, head, commit)
+        if moved is not None:
+            self.commits.emit(VoteCast(slot=seat.slot, role=seat.role, agent=seat.agent, choice=answer.choice))
+        return moved
+
+    async def _refine(self, debate: Debate, case: Case) -> None:
+        seat = self._door(f"V{case.number}.{Role.DOOR}.1")
+        draft = await self._alone(self.assigning.refinement(seat, debate, case))
+        if isinstance(draft, Failure):
+            raise _unheard(draft)
+        answered = answered_in(draft.text, objections_in(case.ballot))
+        moved = await self.commits.refine(debate, draft, [vote.seq for vote in answered])
+        if moved is not None:
+            self.commits.emit(SynthesisRefined(slot=seat.slot, agent=seat.agent, answers=names_of(answered)))
+
+    async def _accounted(self, debate: Debate, case: Case, ending: Ending) -> Ending | None:
+        """The ending with Door's account of it, which is asked for where there is none yet."""
+        if not self.plan.has_account:
+            return ending
+        newest = max([case.on or 0, *(vote.seq for vote in case.votes)])
+        told = [line for line in debate.notes(About.ACCOUNT, About.NO_ACCOUNT) if line.entry.seq > newest]
+        if told:
+            note = told[-1].note
+            return Ending(ending.synthesis, ending.status, note.digest if note.about == About.ACCOUNT else None)
+        seat = self._door(slot_name(debate.state.round, Role.DOOR, "account"))
+        draft = await self._alone(self.assigning.account(seat, debate, case, ending.synthesis))
+        if isinstance(draft, Draft):
+            await self.commits.note(About.ACCOUNT, draft.text, seat.slot, draft=draft)
+        elif isinstance(draft.error, DegenerateReply):
+            await self.commits.note(About.NO_ACCOUNT, f"No account could be read: {draft.error.message}", seat.slot)
+        else:
+            raise _unheard(draft)
+        return None
+
+    def _door(self, slot: str) -> PlannedSeat:
+        return self.plan.rounds[-1].doors[-1].model_copy(update={"slot": slot})
+
+    async def _alone(self, assignment: Assignment) -> Draft | Failure:
+        (draft,) = await self.drafting.all([assignment])
+        return draft
+
+
+def _unheard(failed: Failure) -> Exception:
+    return failed.error if isinstance(failed.error, LimitMet) else pause(failed.seat, failed.error)
+
+
+def _words_of(debate: Debate, seq: int) -> str:
+    line = debate.at(seq)
+    return line.text if line is not None and line.text is not None else last_word(debate)
