@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +18,7 @@ from orchestrator.export.markdown import render_adr
 from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.export import debate_json, export_octave
+from orchestrator.hall.octave import BrokenCitation
 from orchestrator.plan import Plan, PlannedRound
 from orchestrator.recipe import NO_LIMITS
 from orchestrator.record import DecisionRecord
@@ -51,9 +52,15 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
             view = {**debate_json(debate), "record": record.model_dump(mode="json", by_alias=True)}
             return json.dumps(view, ensure_ascii=False, indent=2) + "\n"
         case "octave":
-            return export_octave(debate)
+            return export_octave(debate, _broken(record))
         case _:
             return render_adr(record, debate)
+
+
+def _broken(record: DecisionRecord) -> Iterator[BrokenCitation]:
+    for found in record.citations:
+        if found.problem is not None:
+            yield BrokenCitation(found.turn - 1, found.citation, found.claim, found.problem)
 
 
 def write_run(

@@ -13,13 +13,15 @@ import anyio
 import pytest
 import yaml
 
-from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices
+from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices, wordy
 from orchestrator.drafting import Draft
 from orchestrator.errors import UsageError
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.octave import BrokenCitation, parse
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Model, Usage
 from orchestrator.models.rehearsal import Rehearsal
+from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
 from orchestrator.record import make_record
@@ -152,6 +154,19 @@ async def test_only_the_formats_that_were_asked_for_are_written(hall: Hall, tmp_
         run = await hold(hall, plan, voices())
     files = write_run(tmp_path / "out", ["octave"], run.debate, make_record(run.debate, plan), plan)
     assert [file.name for file in files] == ["transcript.oct.md", "plan.yaml"]
+
+
+async def test_the_transcript_keeps_the_turns_as_they_were_said_and_lists_the_citations_that_do_not_hold(
+    hall: Hall, tmp_path: Path
+) -> None:
+    told = wordy("It is slow [E1:9].")
+    plan = plan_of(evidence=[evidence_of()])
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, Scripted(lambda request: told))
+    transcript = parse(render("octave", run.debate, make_record(run.debate, plan)))
+    assert [turn.content for turn in transcript.turns] == [told] * 3
+    claim = "It is slow [E1:9]."
+    assert transcript.broken == tuple(BrokenCitation(at, "[E1:9]", claim, "notes.md has 2 lines") for at in range(3))
 
 
 async def test_a_folder_that_cannot_be_written_is_a_usage_error(hall: Hall, tmp_path: Path) -> None:

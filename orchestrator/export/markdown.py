@@ -1,17 +1,19 @@
 """A decision record as a MADR-style ADR: the decision first, then what it rests on.
 
 What models wrote stands in block quotes, so that no heading, fence or list in it can pass for this document's own, and
-its HTML is shown as text: `</blockquote>` would end the quote, and `<!--` hide all that follows.
+its HTML is shown as text: `</blockquote>` would end the quote, and `<!--` hide all that follows. Behind a citation in
+it that does not hold stands that it is broken, and why.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from orchestrator.evidence import Evidence, with_broken_marked
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Turn
-from orchestrator.hall.terms import Status
+from orchestrator.hall.terms import Role, Status
+from orchestrator.plan import Plan
 from orchestrator.record import DecisionRecord
 from orchestrator.seating import SeatCost
 
@@ -29,7 +31,13 @@ _ENDS_CODE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
 
 
 def render_adr(record: DecisionRecord, debate: Debate) -> str:
-    """Returns `decision.md`."""
+    """Returns `decision.md`.
+
+    Raises:
+        ConfigurationError: this version cannot read the plan that is pinned in the debate.
+    """
+    plan = Plan.pinned_in(debate)
+    evidence = plan.evidence if plan else ()
     sections = [
         _front_matter(record),
         f"# {_line(record.title)}",
@@ -38,9 +46,9 @@ def render_adr(record: DecisionRecord, debate: Debate) -> str:
         quote(record.question),
         *_evidence(record),
         "## Considered Options",
-        _list(_opening_words(debate, "Wind")),
+        _list(_opening_words(debate, evidence)),
         "## Decision Outcome",
-        *_outcome(record, debate),
+        *_outcome(record, debate, evidence),
         "### Constraints",
         _list(_constraints(record)),
         "### Confirmation",
@@ -98,21 +106,23 @@ def _evidence(record: DecisionRecord) -> Iterator[str]:
         yield _list(f"{piece.id} {_code(piece.path)} ({piece.sha256})" for piece in record.evidence)
 
 
-def _opening_words(debate: Debate, role: str) -> Iterator[str]:
+def _opening_words(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
+    """What Wind's turns begin with."""
     for line in debate.turns:
-        body = line.entry.body
-        if isinstance(body, Turn) and body.role == role:
-            speaker = _line(body.agent_role or "unnamed")
-            yield f"T{body.turn_index + 1}, {speaker}, round {body.round}: {_glimpse(line.words)}"
+        turn = line.turn
+        if turn.role is Role.WIND:
+            speaker = _line(turn.agent_role or "unnamed")
+            opening = _glimpse(with_broken_marked(line.words, evidence))
+            yield f"T{turn.turn_index + 1}, {speaker}, round {turn.round}: {opening}"
 
 
-def _outcome(record: DecisionRecord, debate: Debate) -> Iterator[str]:
+def _outcome(record: DecisionRecord, debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
     if record.decision is not None:
         yield "Door's synthesis, in its own words:"
-        yield quote(record.decision)
+        yield quote(with_broken_marked(record.decision, evidence))
     elif record.rehearsal and debate.synthesis:
         yield "None. Door's worksheet closes with the questions that a decision must answer:"
-        yield quote(debate.synthesis.words)
+        yield quote(with_broken_marked(debate.synthesis.words, evidence))
     elif debate.closing:
         yield f"None. The debate was closed by force: {_line(debate.closing.words)}"
     else:
@@ -144,6 +154,8 @@ def _facts(record: DecisionRecord) -> Iterator[str]:
     cost = "unknown (not every turn's price is known)" if record.cost_usd is None else f"${record.cost_usd:.4f}"
     yield f"Thread: `{record.thread_id}`"
     yield f"Head of the ledger: `{record.head}`"
+    if record.citations:
+        yield f"Citations: {len(record.citations)}, of which {record.citations_broken} broken"
     if record.plan_hash:
         yield f"Plan: `{record.plan_hash}`"
     yield f"Cost of the turns: {cost}"

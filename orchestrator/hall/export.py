@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from orchestrator.hall import octave, results
@@ -33,8 +34,12 @@ def _ledger_line(line: Line) -> dict[str, Any]:
     }
 
 
-def export_octave(debate: Debate) -> str:
-    """Returns a debate as OCTAVE text, its marks at the top."""
+def export_octave(debate: Debate, broken: Iterable[octave.BrokenCitation] = ()) -> str:
+    """Returns a debate as OCTAVE text, its marks at the top.
+
+    Args:
+        broken: the citations that do not hold, which only who has the evidence can tell.
+    """
     state, synthesis, closing = debate.state, debate.synthesis, debate.closing
     return octave.emit(
         octave.Transcript(
@@ -52,6 +57,7 @@ def export_octave(debate: Debate) -> str:
             reason=closing.words if closing and not synthesis else None,
             degraded=_told(debate, About.MISSING),
             closed_early=_told(debate, About.CLOSED_EARLY),
+            broken=tuple(broken),
         )
     )
 

@@ -61,10 +61,21 @@ class TranscriptTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenCitation:
+    """A citation that does not hold, the sentence that rests on it, and why."""
+
+    index: int  # of its turn, 0-based
+    citation: str
+    claim: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """A whole debate as values.
 
     `marks` are words every output must carry, such as REHEARSAL; `degraded` and `closed_early` say why they are there.
+    The turns stand as they were said, so what is `broken` in them stands in a list of its own.
     """
 
     thread_id: str
@@ -81,6 +92,7 @@ class Transcript:
     reason: str | None = None  # of a forced close
     degraded: str | None = None
     closed_early: str | None = None
+    broken: tuple[BrokenCitation, ...] = ()
 
 
 def emit(transcript: Transcript) -> str:
@@ -112,6 +124,8 @@ def emit(transcript: Transcript) -> str:
         "TURNS:" if transcript.turns else "TURNS::[]",
         *(line for turn in transcript.turns for line in _turn(turn)),
         *_text("SYNTHESIS", transcript.synthesis),
+        *(["CITATIONS_BROKEN:"] if transcript.broken else []),
+        *(line for number, found in enumerate(transcript.broken, 1) for line in _broken(number, found)),
         "===END===",
     ]
     return "\n".join(lines) + "\n"
@@ -148,6 +162,17 @@ def _turn(turn: TranscriptTurn) -> list[str]:
         *_text("HASH", turn.hash, pad),
         *_text("REDACTED", turn.redacted_reason, pad),
         *_text("CONTENT", _REDACTED if turn.content is None else turn.content, pad),
+    ]
+
+
+def _broken(number: int, found: BrokenCitation) -> list[str]:
+    pad = "    "
+    return [
+        f"  B{number}:",
+        f"{pad}TURN_INDEX::{found.index}",
+        *_text("CITATION", found.citation, pad),
+        *_text("CLAIM", found.claim, pad),
+        *_text("PROBLEM", found.problem, pad),
     ]
 
 
@@ -272,6 +297,7 @@ def _read(lines: _Lines) -> Transcript:
     max_turns, max_rounds = lines.number("MAX_TURNS"), lines.number("MAX_ROUNDS")
     turns = _read_turns(lines)
     synthesis = lines.text("SYNTHESIS")
+    broken = _read_broken(lines)
     lines.expect("===END===")
     return Transcript(
         thread_id=thread_id,
@@ -288,7 +314,19 @@ def _read(lines: _Lines) -> Transcript:
         reason=reason,
         degraded=degraded,
         closed_early=closed_early,
+        broken=broken,
     )
+
+
+def _read_broken(lines: _Lines) -> tuple[BrokenCitation, ...]:
+    pad, found = "    ", []
+    if lines.starts("CITATIONS_BROKEN:"):
+        lines.next()
+    while lines.starts("  B"):
+        lines.next()
+        index = lines.number("TURN_INDEX", pad)
+        found.append(BrokenCitation(index, *(lines.required(key, pad) for key in ("CITATION", "CLAIM", "PROBLEM"))))
+    return tuple(found)
 
 
 def _read_turns(lines: _Lines) -> tuple[TranscriptTurn, ...]:

@@ -235,6 +235,16 @@ def test_a_path_stands_in_the_list_of_evidence_as_it_is(tmp_path: Path) -> None:
     assert "app/[id]/<page>.tsx" in codes
 
 
+def test_behind_a_citation_that_does_not_hold_stands_why_in_the_decision_and_in_the_options(tmp_path: Path) -> None:
+    text = 'It is the "first line" [E1:1], not the "third" [E1:2].'
+    plan = plan_of(evidence=[evidence_of()])
+    document = rendered(debate_of(tmp_path / "state", text, topic="Kafka?", plan=plan), plan)
+    marked = f"{text[:-1]} (broken: the quoted words stand nowhere in notes.md)."
+    assert f"> {marked}" in document
+    assert f"- T1, ideator, round 1: {marked.replace('[', chr(92) + '[')}" in document
+    assert "- Citations: 8, of which 4 broken" in document  # Wall says it twice
+
+
 # ----------------------------------------------------------------------------------------------- how a debate ended
 
 

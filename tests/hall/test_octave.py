@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import InvalidInput
-from orchestrator.hall.octave import Transcript, TranscriptTurn, emit, parse
+from orchestrator.hall.octave import BrokenCitation, Transcript, TranscriptTurn, emit, parse
 from orchestrator.hall.terms import Cognition, Mode, Role, Status
 
 ORACLE = """
@@ -98,6 +98,7 @@ transcripts = st.builds(
     synthesis=names,
     marks=st.lists(st.from_regex(r"[A-Z][A-Z0-9_]{0,8}", fullmatch=True), max_size=4).map(tuple),
     reason=names,
+    broken=st.lists(st.builds(BrokenCitation, numbers, texts, texts, texts), max_size=2).map(tuple),
 )
 
 
@@ -174,6 +175,25 @@ SYNTHESIS::Stay.
 ===END===
 """
     )
+
+
+def test_citations_that_do_not_hold_stand_behind_the_synthesis_and_the_turns_as_they_were_said() -> None:
+    claim = "It is slow [E1:9]."
+    debate = transcript(claim, synthesis="Stay.", broken=(BrokenCitation(0, "[E1:9]", claim, "a.md has 2 lines"),))
+    assert emit(debate).endswith(
+        """    CONTENT::"It is slow [E1:9]."
+SYNTHESIS::Stay.
+CITATIONS_BROKEN:
+  B1:
+    TURN_INDEX::0
+    CITATION::"[E1:9]"
+    CLAIM::"It is slow [E1:9]."
+    PROBLEM::"a.md has 2 lines"
+===END===
+"""
+    )
+    assert parse(emit(debate)) == debate
+    assert "CITATIONS" not in emit(replace(debate, broken=()))
 
 
 @given(transcripts)
@@ -314,6 +334,16 @@ def as_octave_reads(debate: Transcript) -> dict[str, Any]:
             }
             or [],
             "SYNTHESIS": debate.synthesis,
+            "CITATIONS_BROKEN": {
+                f"B{number}": {
+                    "TURN_INDEX": found.index,
+                    "CITATION": found.citation,
+                    "CLAIM": found.claim,
+                    "PROBLEM": found.problem,
+                }
+                for number, found in enumerate(debate.broken, 1)
+            }
+            or None,
         }
     )
 
@@ -343,6 +373,12 @@ def test_octave_mcp_s_schema_accepts_every_status_and_mark(oracle: Any, status: 
 
 def test_octave_mcp_s_schema_accepts_a_debate_without_turns(oracle: Any) -> None:
     answer = check(oracle, transcript(turns=()))
+    assert (answer["status"], answer["complaints"]) == ("VALIDATED", [])
+
+
+def test_octave_mcp_s_schema_accepts_citations_that_do_not_hold(oracle: Any) -> None:
+    broken = tuple(BrokenCitation(index, f"[E1:{index}]", "A claim.", "why not") for index in (0, 0, 7))
+    answer = check(oracle, transcript(broken=broken))
     assert (answer["status"], answer["complaints"]) == ("VALIDATED", [])
 
 
