@@ -54,7 +54,7 @@ from orchestrator.errors import (
 )
 from orchestrator.hall.terms import Role
 from orchestrator.models import litellm as adapter
-from orchestrator.models.base import Endpoint, Message, Reply, Request, Task, Usage
+from orchestrator.models.base import Endpoint, Message, Reply, Request, Shape, Task, Usage
 from orchestrator.models.failures import MAX_WORDS, kind_of, model_error
 from orchestrator.models.litellm import LiteLLM
 
@@ -450,6 +450,101 @@ async def test_cancellation_passes_through_untouched(model: LiteLLM, model_serve
         await anyio.to_thread.run_sync(model_server.arrived.wait)
         group.cancel_scope.cancel()
     assert outcome == ["cancelled"]
+
+
+# ---------------------------------------------------------------- an answer of a given shape
+
+TOOLED = "anthropic/of-next-year"  # litellm makes a tool of the schema for a Claude that it does not know
+OWN = "openai/our-model"
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "choice": {"type": "string", "enum": ["approve", "object"], "description": "Your vote."},
+        "why": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    },
+    "required": ["choice", "why"],
+    "additionalProperties": False,
+}
+VOTE = '{"choice": "approve", "why": null}'
+
+
+def shaped(server: ModelServer, name: str, json_schema: bool | None) -> Request:
+    return asked(name, shape=Shape("vote", SCHEMA), endpoint=here(server, name, json_schema))
+
+
+def here(server: ModelServer, name: str, json_schema: bool | None) -> Endpoint:
+    claude = name.startswith("anthropic/")  # whose addresses end before /v1
+    return Endpoint(api_base=server.base_url.removesuffix("/v1" if claude else ""), json_schema=json_schema)
+
+
+TAKES = pytest.mark.parametrize(
+    ("name", "json_schema"), [(GPT, None), (CLAUDE, None), (GEMINI, None), (TOOLED, True), (OWN, True)]
+)
+
+
+@TAKES
+async def test_a_model_that_takes_a_json_schema_is_held_to_it_and_its_text_is_the_object(
+    model: LiteLLM, model_server: ModelServer, name: str, json_schema: bool | None
+) -> None:
+    model_server.reply = lambda call: VOTE
+    reply = await model.complete(shaped(model_server, name, json_schema))
+    assert json.loads(reply.text) == json.loads(VOTE)
+    (call,) = model_server.calls
+    assert call.schema == SCHEMA
+    assert call.messages == (("system", "Be brief."), ("user", "Kafka or not?"))
+    assert reply.usage.output == call.charged[2]
+
+
+async def test_every_provider_is_told_of_the_schema_in_its_own_words(model: LiteLLM, model_server: ModelServer) -> None:
+    model_server.reply = lambda call: VOTE
+    for name in (GPT, CLAUDE, TOOLED, GEMINI):
+        await model.complete(shaped(model_server, name, True))
+    gpt, claude, tooled, gemini = (call.body for call in model_server.calls)
+    strict = {"name": "vote", "strict": True, "schema": SCHEMA}
+    assert gpt["response_format"] == {"type": "json_schema", "json_schema": strict}
+    assert claude["output_format"] == {"type": "json_schema", "schema": SCHEMA}
+    assert tooled["tool_choice"] == {"type": "tool", "name": tooled["tools"][0]["name"]}
+    assert gemini["generationConfig"]["response_mime_type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("name", "json_schema"),
+    [(GPT, False), (CLAUDE, False), (GEMINI, False), (TOOLED, None), (OWN, None), (OWN, False)],
+)
+async def test_a_model_that_takes_none_or_of_which_nobody_knows_is_only_asked(
+    model: LiteLLM, model_server: ModelServer, name: str, json_schema: bool | None
+) -> None:
+    model_server.reply = lambda call: f"I approve: {VOTE}"
+    assert (await model.complete(shaped(model_server, name, json_schema))).text == f"I approve: {VOTE}"
+    (call,) = model_server.calls
+    assert call.schema is None
+    assert not {"response_format", "output_format", "tools", "tool_choice"} & call.body.keys()
+    assert "response_mime_type" not in call.body.get("generationConfig", {})
+
+
+@pytest.mark.parametrize("name", [GPT, CLAUDE, TOOLED, GEMINI])
+async def test_without_a_shape_nothing_is_said_of_one(model: LiteLLM, model_server: ModelServer, name: str) -> None:
+    await model.complete(asked(name, endpoint=here(model_server, name, json_schema=True)))
+    assert model_server.calls[0].schema is None
+
+
+@TAKES
+async def test_an_object_that_is_cut_off_is_a_cut(
+    model: LiteLLM, model_server: ModelServer, name: str, json_schema: bool | None
+) -> None:
+    model_server.inject(cut_off('{"choice": "app'))
+    told = await refused(model, shaped(model_server, name, json_schema))
+    assert (type(told), told.text) == (CutOff, '{"choice": "app')
+
+
+@TAKES
+async def test_a_provider_that_refuses_the_schema_is_told_so_in_its_words(
+    model: LiteLLM, model_server: ModelServer, name: str, json_schema: bool | None
+) -> None:
+    model_server.inject(error(400, "This response_format type is unavailable now.", kind="invalid_request_error"))
+    told = await refused(model, shaped(model_server, name, json_schema))
+    assert (type(told), told.status, told.maybe_billed) == (BadRequest, 400, False)
+    assert "response_format" in told.message
 
 
 # ---------------------------------------------------------------- what goes wrong, as other providers say it
