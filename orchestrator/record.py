@@ -1,7 +1,8 @@
 """The decision record: what was decided, by whom, on what, at what cost, read off the ledger and nothing else.
 
-Nothing in it is believed that a model said about the debate: constraints are those that stand in Wall's turns,
-citations are checked against the pinned evidence, seats and costs are those of the committed turns.
+Nothing in it is believed that a model said about the debate: constraints are those that stand in Wall's turns, what
+Door says became of them is checked against the synthesis, citations against the pinned evidence; seats and costs are
+those of the committed entries.
 """
 
 from __future__ import annotations
@@ -12,18 +13,29 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.contract import lacks, words_of_wind
+from orchestrator import caveats
+from orchestrator.account import (
+    Account,
+    Action,
+    Assumption,
+    Confidence,
+    Consequence,
+    Ledger,
+    Option,
+    Risk,
+    problems_of_earlier,
+)
+from orchestrator.ballot import agree
+from orchestrator.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
 from orchestrator.evidence import Evidence, cited
-from orchestrator.hall.cognition import findings, read_wall
-from orchestrator.hall.debate import REHEARSAL, Debate, Line
-from orchestrator.hall.entries import Turn
+from orchestrator.grounds import Grounds, walls_of
+from orchestrator.hall.debate import REHEARSAL, Debate
+from orchestrator.hall.entries import Closed, Refined, Turn
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import About, Role, Status
-from orchestrator.likeness import near_duplicates
 from orchestrator.plan import Plan
 from orchestrator.seating import (
     Attempts,
-    Contribution,
     Part,
     SeatCost,
     Substitution,
@@ -39,24 +51,18 @@ from orchestrator.seating import (
 SCHEMA: Literal["run-debate/record/v1"] = "run-debate/record/v1"
 
 
-class Constraint(Part):
-    """A constraint as a Wall stated it; `id` is the turn's, T3.C1."""
-
-    id: str
-    turn: int
-    statement: str
-    nature: str | None
-
-
 class Verdict(Part):
+    """How a Wall's turn opens; one that rests on nothing that exists is not grounded."""
+
     turn: int
     agent: str
     verdict: str | None
+    grounded: bool
 
 
 class Citation(Part):
     """A place that a turn cites, with the words it quotes and the sentence that rests on it; `problem` says why the
-    place or the words are not there, None when they are."""
+    place or the words are not there, None when they are. `turn` is the last one before a synthesis that is no turn."""
 
     turn: int
     citation: str
@@ -67,14 +73,28 @@ class Citation(Part):
 
 class EvidenceUsed(Part):
     id: str
+    kind: str
     path: str
     sha256: str
+
+
+class EarlierDecision(Part):
+    """A decision in the evidence that this one touches, with the two sentences; both stand where they are said to."""
+
+    id: str
+    path: str
+    relation: str
+    theirs: str
+    ours: str
 
 
 class DecisionRecord(Part):
     """What a debate came to. `decision` is None when none was made: a rehearsal, or a debate closed by force.
 
-    `degraded` says which seats are missing and why, `closed_early` at which limit Door closed before the plan's end;
+    `decision` is the synthesis, `summary` Door's own short form of it; options, consequences, risks, actions,
+    assumptions, reversibility and confidence are Door's too. `incomplete` says what of it does not hold against the
+    ledger. `agreed` is None where nobody was to vote. `degraded` says which seats are missing and why, `closed_early`
+    at which limit Door closed before the plan's end; `turns_not_needed` are those that an early close left out;
     `uncertain` are calls whose outcome nobody knows, `changes` what a resumed run did otherwise than the pinned plan.
     """
 
@@ -86,9 +106,25 @@ class DecisionRecord(Part):
     rehearsal: bool
     degraded: tuple[str, ...]
     closed_early: str | None
+    turns_not_needed: int
+    incomplete: tuple[str, ...]
     decision: str | None
+    summary: str | None
+    options: tuple[Option, ...]
+    constraints: tuple[ConstraintAnswered, ...]
     verdicts: tuple[Verdict, ...]
-    constraints: tuple[Constraint, ...]
+    agreed: bool | None
+    votes: tuple[VoteCast, ...]
+    dissent: tuple[Dissent, ...]
+    load_bearing: tuple[LoadBearing, ...]
+    consequences: tuple[Consequence, ...]
+    risks: tuple[Risk, ...]
+    actions: tuple[Action, ...]
+    assumptions: tuple[Assumption, ...]
+    earlier_decisions: tuple[EarlierDecision, ...]
+    reversibility: str | None
+    review_by: str | None
+    confidence: Confidence | None
     evidence: tuple[EvidenceUsed, ...]
     citations: tuple[Citation, ...]
     citations_broken: int
@@ -120,18 +156,39 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     checked = tuple(_citations(debate, evidence))
     broken = [f"T{found.turn} cites {found.citation}: {found.problem}" for found in checked if found.problem]
     synthesis = debate.synthesis
+    decided = Decided.of(debate, evidence)
+    account, case = None if rehearsal else decided.account, decided.case
+    constraints = () if rehearsal else tuple(decided.constraints())
     return DecisionRecord(
-        title=title_of(debate.opening.words),
+        title=title_of(account.title if account else debate.opening.words),
         question=debate.opening.words,
         thread_id=debate.state.thread_id,
         status=debate.state.status,
         rehearsal=rehearsal,
         degraded=_notes(debate, About.MISSING),
         closed_early=next(iter(_notes(debate, About.CLOSED_EARLY)), None),
+        turns_not_needed=_turns_not_needed(debate, plan),
+        incomplete=() if rehearsal else tuple(dict.fromkeys(_incomplete(decided, plan))),
         decision=synthesis.words if synthesis and not rehearsal else None,
-        verdicts=() if rehearsal else tuple(_verdicts(debate)),
-        constraints=() if rehearsal else tuple(_constraints(debate)),
-        evidence=tuple(EvidenceUsed(id=piece.id, path=piece.path, sha256=piece.sha256) for piece in evidence),
+        summary=account.decision if account else None,
+        options=account.options if account else (),
+        constraints=constraints,
+        verdicts=() if rehearsal else tuple(_verdicts(debate, case.grounds)),
+        agreed=agree(case.ballot) if case.votes or (plan and plan.voters) else None,
+        votes=tuple(decided.votes()),
+        dissent=tuple(decided.dissent(constraints)),
+        load_bearing=tuple(decided.load_bearing()) if case.votes or account else (),
+        consequences=account.consequences if account else (),
+        risks=account.risks if account else (),
+        actions=account.actions if account else (),
+        assumptions=account.assumptions if account else (),
+        earlier_decisions=tuple(_earlier(account, decided.ledger)) if account else (),
+        reversibility=account.reversibility if account else None,
+        review_by=account.review_by if account else None,
+        confidence=account.confidence if account else None,
+        evidence=tuple(
+            EvidenceUsed(id=piece.id, kind=piece.kind, path=piece.path, sha256=piece.sha256) for piece in evidence
+        ),
         citations=checked,
         citations_broken=len(broken),
         balance=balance(debate.state),
@@ -149,9 +206,9 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         head=debate.head,
         warnings=(
             *(plan.notices if plan else ()),
-            *(_warnings(debate, plan) if plan else ()),
-            *_out_of_balance(debate, written),
-            *(() if rehearsal else _near_duplicates(debate, evidence)),
+            *(caveats.of_turns(debate, plan) if plan else ()),
+            *caveats.of_balance(debate, written),
+            *(() if rehearsal else caveats.of_likeness(debate, evidence)),
             *dict.fromkeys(broken),
         ),
     )
@@ -171,63 +228,6 @@ def _notes(debate: Debate, about: About) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line.words for line in debate.notes(about)))
 
 
-def _warnings(debate: Debate, plan: Plan) -> Iterator[str]:
-    """What the turns of the run's seats lack, each sentence once a turn."""
-    for line in debate.turns:
-        turn, text = line.turn, line.text
-        if turn.seat is None or text is None:
-            continue
-        told = f"T{turn.turn_index + 1} ({turn.role}, {turn.seat.agent})"
-        if turn.seat.summarised:
-            yield f"{told}: its model could not read all turns; of T1 to T{turn.seat.summarised} it read a summary."
-        for found in dict.fromkeys(_lacking(debate, plan, turn, text)):
-            yield f"{told}: {found}"
-
-
-def _lacking(debate: Debate, plan: Plan, turn: Turn, text: str) -> Iterator[str]:
-    takes_position = not plan.is_rehearsal and not plan.only_asks(turn.round)
-    if takes_position:
-        yield from findings(turn.role, text)
-    if turn.role is Role.WALL:
-        yield from read_wall(text).missing if takes_position else ()
-        yield from lacks(words_of_wind(debate, turn.round), takes_position, text)
-
-
-def _out_of_balance(debate: Debate, written: Sequence[Contribution]) -> Iterator[str]:
-    """Roles that were starved, and seats that were substituted."""
-    for role in debate.state.starved_roles:
-        yield f"{role} was starved: a round went by without it."
-    for one in written:
-        if one.seat and one.seat.route:
-            why = f" ({'; '.join(one.seat.tried)})" if one.seat.tried else ""
-            asked, route = one.seat.asked, one.seat.route
-            yield f"T{one.number} ({one.role}, {one.agent}) was asked through {asked} and answered by {route}{why}."
-
-
-def _near_duplicates(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Turns of different seats of one role that barely differ.
-
-    What a seat may quote is no likeness: the topic, the evidence, and the roles that speak before its own in a round.
-    """
-    said: dict[Role, dict[int, Line]] = {role: {} for role in Role}
-    common = [debate.opening.words, *(piece.text for piece in evidence)]
-    for line in debate.turns:
-        said[line.turn.role][line.turn.turn_index + 1] = line
-    for lines in said.values():
-        texts = [(number, line.text) for number, line in lines.items() if line.text is not None]
-        for pair in near_duplicates(texts, common):
-            one, other = _seat_of(lines[pair.first].turn), _seat_of(lines[pair.second].turn)
-            if one != other:
-                alike = f"barely differ ({pair.share * 100:.0f} % of their words run alike)."
-                yield f"T{pair.first} ({one}) and T{pair.second} ({other}) {alike}"
-        common += [text for _, text in texts]
-
-
-def _seat_of(turn: Turn) -> str:
-    lens = f", lens {turn.seat.lens}" if turn.seat and turn.seat.lens else ""
-    return f"{turn.role}, {turn.agent_role or 'unnamed'}{lens}"
-
-
 def title_of(topic: str) -> str:
     """The topic's first line, short enough for a heading."""
     line = next((line.strip() for line in topic.splitlines() if line.strip()), topic.strip())
@@ -235,27 +235,57 @@ def title_of(topic: str) -> str:
     return line if len(line) <= 100 else f"{line[:97].rstrip()}…"
 
 
-def _walls(debate: Debate) -> Iterator[tuple[Turn, str]]:
-    return ((line.turn, line.text) for line in debate.turns if line.turn.role is Role.WALL and line.text is not None)
+def _verdicts(debate: Debate, grounds: Grounds) -> Iterator[Verdict]:
+    for wall in walls_of(debate, grounds):
+        yield Verdict(turn=wall.number, agent=wall.agent, verdict=wall.verdict, grounded=bool(wall.rests_on))
 
 
-def _verdicts(debate: Debate) -> Iterator[Verdict]:
-    for turn, text in _walls(debate):
-        yield Verdict(turn=turn.turn_index + 1, agent=turn.agent_role or "unnamed", verdict=read_wall(text).verdict)
+def _earlier(account: Account, ledger: Ledger) -> Iterator[EarlierDecision]:
+    """The earlier decisions of an account, where both sentences stand."""
+    paths = {piece.id: piece.path for piece in ledger.evidence}
+    for earlier in account.earlier_decisions:
+        if not any(problems_of_earlier(earlier, ledger)):
+            yield EarlierDecision(path=paths[earlier.id], **earlier.model_dump())
 
 
-def _constraints(debate: Debate) -> Iterator[Constraint]:
-    for turn, text in _walls(debate):
-        number = turn.turn_index + 1
-        for stated in read_wall(text).constraints:
-            yield Constraint(id=f"T{number}.{stated.id}", turn=number, statement=stated.statement, nature=stated.nature)
+def _incomplete(decided: Decided, plan: Plan | None) -> Iterator[str]:
+    """What the record lacks, a sentence each, in plain sight."""
+    debate = decided.debate
+    if plan is not None:
+        yield from caveats.of_walls(debate, plan)
+    yield from decided.unlifted()
+    yield from decided.problems
+    if debate.synthesis is None:
+        return
+    if plan is not None and plan.has_account and decided.account is None:
+        yield from _notes(debate, About.NO_ACCOUNT) or ("Door gave no account of the decision.",)
+    if plan is not None and plan.voters and not decided.case.ballot:
+        yield "Wind and Wall did not vote on the synthesis."
+    if decided.account is None:
+        unanswered = (each.id for each in decided.case.constraints if not each.answers and not each.blocks)
+        yield from (f"{name} has no outcome." for name in unanswered)
+
+
+def _turns_not_needed(debate: Debate, plan: Plan | None) -> int:
+    """How many planned turns an early close left out."""
+    if plan is None or not debate.notes(About.SETTLED):
+        return 0
+    settled = debate.notes(About.SETTLED)[-1].entry.seq
+    last = max((line.turn.round for line in debate.turns if line.entry.seq < settled), default=0)
+    return sum(len(planned.seats) for planned in plan.rounds if planned.number > last)
 
 
 def _citations(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[Citation]:
-    for line in debate.turns:
+    number, texts = 0, set[str]()
+    for line in debate.of(Turn, Refined, Closed):
+        if isinstance(line.entry.body, Turn):
+            number = line.turn.turn_index + 1
+        elif line.text in texts:
+            continue  # the closing repeats the synthesis it closes with
+        texts.add(line.text or "")
         for found in cited(line.text or "", evidence):
             yield Citation(
-                turn=line.turn.turn_index + 1,
+                turn=number,
                 citation=str(found.citation),
                 quote=found.citation.quote,
                 claim=found.claim,

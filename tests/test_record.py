@@ -125,6 +125,15 @@ async def test_citations_are_checked_against_the_pinned_evidence(hall: Hall) -> 
     assert not [warning for warning in record.warnings if "[E1:1-2]" in warning]
 
 
+def test_what_only_the_synthesis_cites_is_checked_too_and_what_it_repeats_once(tmp_path: Path) -> None:
+    with hall_at(tmp_path / "state") as hall:
+        by_hand(hall)
+        hall.close_debate(THREAD, "Therefore an outbox. See [E2:4].")
+        record = make_record(hall.debate(THREAD), None)
+        assert [(found.turn, found.citation) for found in record.citations] == [(2, "[E1:1]"), (3, "[E2:4]")]
+    assert record.citations_broken == 2
+
+
 async def test_a_cost_that_is_not_known_is_none_and_never_zero(hall: Hall) -> None:
     record = await held(hall, plan_of(), with_wall(WALL, cost=None))
     assert record.cost_usd is None
