@@ -197,14 +197,19 @@ def _about_options(account: Account, ledger: Ledger) -> Iterator[str]:
 
 def _about_earlier_decisions(account: Account, ledger: Ledger) -> Iterator[str]:
     for earlier in account.earlier_decisions:
-        piece = next((piece for piece in ledger.evidence if piece.id == earlier.id), None)
-        if piece is None or piece.kind != "adr":
-            yield f"{earlier.id} is no earlier decision in the evidence."
-            continue
-        if not stands_in(earlier.theirs, piece.text):
-            yield f"{earlier.id} ({piece.path}) does not say: {_short(earlier.theirs)}"
-        if not stands_in(earlier.ours, ledger.synthesis):
-            yield f"The synthesis does not say to {earlier.id}: {_short(earlier.ours)}"
+        yield from problems_of_earlier(earlier, ledger)
+
+
+def problems_of_earlier(earlier: EarlierDecision, ledger: Ledger) -> Iterator[str]:
+    """What does not hold of an earlier decision that an account names."""
+    piece = next((piece for piece in ledger.evidence if piece.id == earlier.id), None)
+    if piece is None or piece.kind != "adr":
+        yield f"{earlier.id} is no earlier decision in the evidence."
+        return
+    if not stands_in(earlier.theirs, piece.text):
+        yield f"{earlier.id} ({piece.path}) does not say: {_short(earlier.theirs)}"
+    if not stands_in(earlier.ours, ledger.synthesis):
+        yield f"The synthesis does not say to {earlier.id}: {_short(earlier.ours)}"
 
 
 def _about_names(account: Account, ledger: Ledger) -> Iterator[str]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from orchestrator.hall import structure
 from orchestrator.hall.cognition import Nature, read_wall
 from orchestrator.hall.debate import Debate, Said
-from orchestrator.hall.entries import Refined, Turn
+from orchestrator.hall.entries import Closed, Refined, Turn
 from orchestrator.hall.structure import LEAD
 from orchestrator.hall.terms import Role
 from orchestrator.hall.verdict import Verdict
@@ -115,33 +115,36 @@ class Constraint:
 
 
 class Statement(NamedTuple):
-    """Words of a debate, and where they stand: `T4`, or `refinement 1`."""
+    """Words of a debate, and where they stand: `T4`, `refinement 1`, or `the close`; `seq` is their entry."""
 
     where: str
     said: Said
+    seq: int
 
 
 def statements(debate: Debate) -> Iterator[Statement]:
-    """Every turn and every refinement of the synthesis, in order; what was redacted says nothing."""
+    """Every turn, every refinement of the synthesis and the closing words, in order; what was redacted says nothing."""
     number = round = 0
-    for line in debate.of(Turn, Refined):
-        body, words = line.entry.body, line.text or ""
+    for line in debate.of(Turn, Refined, Closed):
+        body, words, seq = line.entry.body, line.text or "", line.entry.seq
         if isinstance(body, Turn):
             number, round = body.turn_index + 1, body.round
-            yield Statement(f"T{number}", Said(number, round, body.role, body.agent_role or "unnamed", words))
+            yield Statement(f"T{number}", Said(number, round, body.role, body.agent_role or "unnamed", words), seq)
         elif isinstance(body, Refined):
             agent = body.seat.agent if body.seat else "unnamed"
-            yield Statement(f"refinement {body.number}", Said(number, round, Role.DOOR, agent, words))
+            yield Statement(f"refinement {body.number}", Said(number, round, Role.DOOR, agent, words), seq)
+        else:
+            yield Statement("the close", Said(number, round, Role.DOOR, "unnamed", words), seq)
 
 
 def constraints_of(debate: Debate) -> tuple[Constraint, ...]:
     """Every constraint of a debate, in the order stated."""
-    return _fold(statements(debate))
+    return _fold((statement.where, statement.said) for statement in statements(debate))
 
 
 def constraints_in(turns: Iterable[Said]) -> tuple[Constraint, ...]:
     """Those of the turns that a seat may see."""
-    return _fold(Statement(f"T{said.number}", said) for said in turns)
+    return _fold((f"T{said.number}", said) for said in turns)
 
 
 def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
@@ -159,16 +162,21 @@ def open_blocks(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
     return tuple(constraint for constraint in constraints if constraint.is_open_block)
 
 
-def _fold(spoken: Iterable[Statement]) -> tuple[Constraint, ...]:
+def _fold(spoken: Iterable[tuple[str, Said]]) -> tuple[Constraint, ...]:
     known: dict[str, Constraint] = {}
     for where, said in spoken:
         for name, word, sentence in answers_in(said.text, said.role) if said.role is not Role.WIND else ():
-            if name in known:
-                answer = Answer(said.role, where, word, sentence)
+            answer = Answer(said.role, where, word, sentence)
+            if name in known and not _is_said_again(answer, known[name]):
                 known[name] = replace(known[name], answers=(*known[name].answers, answer))
         if said.role is Role.WALL:
             known |= {each.id: each for each in _stated(said)}
     return tuple(known.values())
+
+
+def _is_said_again(answer: Answer, constraint: Constraint) -> bool:
+    """A debate closes with the words of its synthesis."""
+    return bool(constraint.answers) and constraint.answers[-1] == answer._replace(where=constraint.answers[-1].where)
 
 
 def _stated(said: Said) -> Iterator[Constraint]:

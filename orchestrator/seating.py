@@ -1,6 +1,6 @@
 """Who sat where, which models answered, and what it took: read off the entries that seats wrote.
 
-A seat writes turns; Door's also refinements of its synthesis.
+A seat writes turns, votes and notes; Door's also refinements of its synthesis.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Refined, SeatRecord, Turn
+from orchestrator.hall.entries import Note, Refined, SeatRecord, Turn, Vote
 from orchestrator.hall.terms import Role
 
 
@@ -41,9 +41,13 @@ class SeatCost(Part):
 
 
 class Substitution(Part):
-    """A turn that another route wrote than the one its seat asks first; `why` are the calls that failed before."""
+    """What another route wrote than the one its seat asks first; `why` are the calls that failed before.
+
+    `turn` is the turn, or the last one before a vote, a refinement or an account; `slot` names the seat.
+    """
 
     turn: int
+    slot: str
     agent: str
     asked: str
     route: str
@@ -52,15 +56,16 @@ class Substitution(Part):
 
 
 class Attempts(Part):
-    """The calls for a turn that brought none, `route: what went wrong`, in their order."""
+    """The calls of a seat that brought nothing, `route: what went wrong`, in their order."""
 
     turn: int
+    slot: str
     agent: str
     failed: tuple[str, ...]
 
 
 class Contribution(NamedTuple):
-    """An entry that a seat wrote; `number` is its turn's, that of the turn before for a refinement."""
+    """An entry that a seat wrote; `number` is its turn's, that of the turn before for what is none."""
 
     number: int
     role: Role
@@ -70,6 +75,10 @@ class Contribution(NamedTuple):
     seat: SeatRecord | None
     is_turn: bool
 
+    @property
+    def name(self) -> str:
+        return f"T{self.number}" if self.is_turn or self.seat is None else self.seat.slot
+
 
 def contributions(debate: Debate) -> tuple[Contribution, ...]:
     return tuple(_contributions(debate))
@@ -77,7 +86,7 @@ def contributions(debate: Debate) -> tuple[Contribution, ...]:
 
 def _contributions(debate: Debate) -> Iterator[Contribution]:
     number = 0
-    for line in debate.of(Turn, Refined):
+    for line in debate.of(Turn, Vote, Refined, Note):
         body = line.entry.body
         if isinstance(body, Turn):
             number = body.turn_index + 1
@@ -85,9 +94,10 @@ def _contributions(debate: Debate) -> Iterator[Contribution]:
             tokens = Tokens(input=body.token_input or 0, cached=cached, output=body.token_output or 0)
             agent, model = body.agent_role or "unnamed", body.model or "unnamed"
             yield Contribution(number, body.role, agent, model, tokens, body.seat, is_turn=True)
-        elif isinstance(body, Refined) and (seat := body.seat) is not None:
+        elif isinstance(body, Vote | Refined | Note) and (seat := body.seat) is not None:
             tokens = Tokens(input=seat.input or 0, cached=seat.cached or 0, output=seat.output or 0)
-            yield Contribution(number, Role.DOOR, seat.agent, seat.answered, tokens, seat, is_turn=False)
+            role = body.role if isinstance(body, Vote) else Role.DOOR
+            yield Contribution(number, role, seat.agent, seat.answered, tokens, seat, is_turn=False)
 
 
 def seats_of(written: Sequence[Contribution]) -> Iterator[SeatCost]:
@@ -113,6 +123,7 @@ def substitutions_of(written: Sequence[Contribution]) -> Iterator[Substitution]:
         if one.seat and one.seat.route:
             yield Substitution(
                 turn=one.number,
+                slot=one.seat.slot,
                 agent=one.seat.agent,
                 asked=one.seat.asked,
                 route=one.seat.route,
@@ -124,7 +135,7 @@ def substitutions_of(written: Sequence[Contribution]) -> Iterator[Substitution]:
 def attempts_of(written: Sequence[Contribution]) -> Iterator[Attempts]:
     for one in written:
         if one.seat and one.seat.tried:
-            yield Attempts(turn=one.number, agent=one.seat.agent, failed=one.seat.tried)
+            yield Attempts(turn=one.number, slot=one.seat.slot, agent=one.seat.agent, failed=one.seat.tried)
 
 
 def tokens_of(written: Sequence[Contribution]) -> Tokens:

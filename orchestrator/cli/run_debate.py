@@ -151,7 +151,7 @@ def run_debate(
         sys.exit(go_on(call, resume, wanted))
 
 
-_OF_A_NEW_DEBATE = "topic recipe tier rehearse context consensus early_close thread_id dry_run".split()
+_OF_A_NEW_DEBATE = ("topic", "recipe", "tier", "rehearse", "context", "consensus", "early_close", "thread_id", "dry_run")
 
 
 def _require_only_what_can_change(ctx: click.Context) -> None:

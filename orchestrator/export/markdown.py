@@ -163,9 +163,9 @@ def _facts(record: DecisionRecord) -> Iterator[str]:
         yield f"Roles that a round did without: {', '.join(record.starved_roles)}"
     for change in record.substitutions:
         why = f" ({_line('; '.join(change.why))})" if change.why else ""
-        yield f"T{change.turn}: {_line(change.route)} answered instead of {_line(change.asked)}{why}"
+        yield f"{change.slot}: {_line(change.route)} answered instead of {_line(change.asked)}{why}"
     for attempts in record.attempts:
-        yield f"T{attempts.turn}: calls that brought no turn: {_line('; '.join(attempts.failed))}"
+        yield f"{attempts.slot}: calls that brought nothing: {_line('; '.join(attempts.failed))}"
     if record.resumed:
         yield f"Resumed {record.resumed} {'time' if record.resumed == 1 else 'times'}"
     yield from (f"Changed: {_line(change)}" for change in record.changes)
