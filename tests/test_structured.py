@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from orchestrator.hall.terms import Role
+from orchestrator.models.base import Message, Model, Request, Shape, Task
+from orchestrator.models.rehearsal import Rehearsal
+from orchestrator.models.scripted import Scripted
 from orchestrator.structured import Answer, Unreadable, asking_for, read, schema_of
 
 
@@ -326,6 +331,20 @@ def test_no_value_of_another_shape_is_ever_read(value: Any) -> None:
 @given(st.text() | st.text('{}[]":,\\ tru1', max_size=60))
 def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
     assert all(told == told.strip() and "\n" not in told for told in problems(text))
+
+
+# ---------------------------------------------------------------- models that know no schema
+
+TASK = Task("turn", Role.WIND, "ideator", None, round=1, rounds=1, last=False, topic="Kafka or not?")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("model", [Scripted(lambda request: f"So: {BARE}"), Rehearsal()], ids=["scripted", "rehearsal"])
+async def test_models_that_know_no_schema_say_the_same_with_one_and_without(model: Model) -> None:
+    request = Request("test/wind", (Message("user", asking_for(Vote)),), TASK, 100, 1)
+    held = replace(request, shape=Shape("vote", schema_of(Vote)))
+    assert await model.complete(held) == await model.complete(request)
+    assert len({request, held, replace(held)}) == 2
 
 
 # ---------------------------------------------------------------- asking
