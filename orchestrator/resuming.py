@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.agent import load_agent
 from orchestrator.budget import Budget, require_prices
 from orchestrator.errors import ConfigurationError, UsageError
-from orchestrator.evidence import gather
+from orchestrator.evidence import file_digest
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.journal import Journal
@@ -106,7 +106,8 @@ def changed_files(plan: Plan) -> Iterator[str]:
         if _differs(partial(_agent_text, name), pinned.text):
             yield f"the agent {name}"
     for piece in plan.evidence:
-        if _differs(partial(_file_digest, piece.path), piece.sha256):
+        is_file = piece.kind in ("file", "adr")  # what standard input held is gone, and revisions may be named anew
+        if is_file and _differs(partial(file_digest, piece.path, Path.cwd()), piece.sha256):
             yield f"{piece.id} ({piece.path})"
 
 
@@ -116,10 +117,6 @@ def _recipe(name: str) -> dict[str, Any]:
 
 def _agent_text(name: str) -> str:
     return load_agent(name, folders("agents")).text
-
-
-def _file_digest(path: str) -> str:
-    return gather([path], base=Path.cwd())[0].sha256
 
 
 def _differs(load: Callable[[], object], pinned: object) -> bool:

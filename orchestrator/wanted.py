@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from orchestrator.agent import SUFFIX, Agent, load_agent
 from orchestrator.budget import require_prices
 from orchestrator.errors import ConfigurationError, UsageError
-from orchestrator.evidence import gather
+from orchestrator.evidence import DEFAULT_TOKENS, gather
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Endpoint
 from orchestrator.models.prices import parse_price, price_of
@@ -36,12 +36,14 @@ class Wanted:
         models: a models file, by name or path.
         voices: for a role the models to ask, in order; they win over the models file.
         rehearse: ask no model at all.
-        context: files and globs.
+        context: files, folders, globs, ranges of git revisions, `-` for standard input; `evidence.gather` says more.
         limits: those that are given win over the recipe's.
         assumed: what a model without a known price is taken to cost, `IN/OUT` in US dollars per million tokens.
         on_failure: pause, or degrade: go on without a seat that cannot be heard.
         consensus: whether Wind and Wall vote on the synthesis; None leaves it to the recipe.
         early_close: whether the debate ends once nothing is open; None leaves it to the recipe.
+        adr: folders of earlier decisions.
+        context_limit: the most tokens of evidence; what does not fit is left out, and a notice says so.
     """
 
     recipe: str = "standard"
@@ -55,15 +57,24 @@ class Wanted:
     on_failure: OnFailure | None = None
     consensus: bool | None = None
     early_close: bool | None = None
+    adr: Sequence[str] = ()
+    context_limit: int = DEFAULT_TOKENS
 
 
-def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: Sequence[Path] | None = None) -> Plan:
+def prepare(
+    wanted: Wanted,
+    environment: Mapping[str, str],
+    base: Path,
+    within: Sequence[Path] | None = None,
+    standard_input: Callable[[], bytes] | None = None,
+) -> Plan:
     """Resolves and pins everything.
 
     Args:
         environment: where keys are looked for.
         base: the folder that context paths start from.
         within: the only folders that context may come from; None is everywhere.
+        standard_input: reads it, where the context is to have it.
 
     Raises:
         UsageError: something cannot be as it was asked for; nothing was begun.
@@ -79,21 +90,33 @@ def prepare(wanted: Wanted, environment: Mapping[str, str], base: Path, within: 
         )
     voices = {role: (REHEARSAL,) for role in Role} if wanted.rehearse else wanted.voices
     routing = routing_of(wanted.models, environment, voices)
-    evidence = gather(wanted.context, base=base, within=within)
+    gathered = gather(
+        wanted.context,
+        base=base,
+        within=within,
+        standard_input=standard_input,
+        adr=wanted.adr,
+        budget_tokens=wanted.context_limit,
+    )
     plan = make_plan(
         recipe,
         _agents(recipe),
         routing,
-        evidence,
+        gathered.evidence,
         protocol=PROTOCOL,
         fence=secrets.token_hex(8),
         limits=wanted.limits,
         on_failure=wanted.on_failure or "pause",
     )
+    plan = _with_notices(plan, gathered.notices)
     if wanted.assumed is not None:
         plan = _with_assumed_prices(plan, wanted.assumed)
     require_prices(plan.endpoints_in_use.items(), plan.limits)
     return plan
+
+
+def _with_notices(plan: Plan, notices: Sequence[str]) -> Plan:
+    return plan.model_copy(update={"notices": (*plan.notices, *notices)})
 
 
 def _with_assumed_prices(plan: Plan, assumed: str) -> Plan:
@@ -101,8 +124,7 @@ def _with_assumed_prices(plan: Plan, assumed: str) -> Plan:
     priced = endpoints_of(endpoints, assumed)
     news = [route for route in priced if priced[route] != endpoints[route]]
     notice = [f"The price of {', '.join(news)} is assumed: ${assumed} per million tokens in/out."] if news else []
-    update = {"endpoints": {**plan.endpoints, **priced}, "notices": (*plan.notices, *notice)}
-    return plan.model_copy(update=update)
+    return _with_notices(plan, notice).model_copy(update={"endpoints": {**plan.endpoints, **priced}})
 
 
 def endpoints_of(endpoints: Mapping[str, Endpoint], assumed: str | None) -> dict[str, Endpoint]:

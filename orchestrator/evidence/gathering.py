@@ -1,189 +1,209 @@
-"""What `--context` names is read, in the user's order.
+"""What `--context` and `--adr` name becomes evidence, in the user's order, as far as it fits.
 
-A file that cannot be read as text, that looks like a secret or that is too large is an error that names it, also where
-a glob matched it: what was left out in silence would be missed too late.
+Whatever is named by itself and cannot be read is an error that names it. Of what a folder or a glob leads to, that is
+left out with its reason: nothing is left out in silence.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
-from glob import has_magic, iglob
-from itertools import islice, takewhile
-from pathlib import Path, PurePath
+from itertools import chain
+from pathlib import Path
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.evidence.pieces import Evidence
-from orchestrator.secrets import find_secret, is_secret_name
+from orchestrator.evidence import revisions
+from orchestrator.evidence.account import LeftOut, Unfit, sentences
+from orchestrator.evidence.finding import Found, find, find_records
+from orchestrator.evidence.pieces import Evidence, Kind
+from orchestrator.evidence.reading import (
+    MAX_BYTES,
+    decode,
+    digest_of,
+    is_showable,
+    look,
+    read,
+    read_bytes,
+    require_no_secret,
+    shown_as,
+)
 
-MAX_FILES = 64
-MAX_FILE_BYTES = 1 << 20
-MAX_TOTAL_BYTES = 4 << 20
-_MAX_MATCHES = 10_000  # of one glob, folders counted: a glob over a whole disk ends here
-
-_UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")  # would break the line it is shown in
-_LEAVE_OUT = "Leave it out: name the other files, or give a narrower glob."
-
-
-def gather(patterns: Sequence[str], *, base: Path, within: Sequence[Path] | None = None) -> tuple[Evidence, ...]:
-    """Reads the files that paths and globs name.
-
-    Args:
-        patterns: paths and globs (`*`, `?`, `[…]`, `**` for any folders), a leading `~` for the home folder. A path
-            that exists is never read as a glob (`app/[id]/page.tsx`). A glob passes by hidden files and folders
-            unless it names them, and by folders that it matches.
-        base: the folder that relative patterns start from.
-        within: real folders; a file that is in none of them, links followed, is refused unseen. None is everywhere.
-
-    Returns:
-        One piece of evidence for each real file, in the order given; a glob's matches are sorted.
-
-    Raises:
-        ConfigurationError: a pattern names nothing or a folder; a file is no UTF-8 text, looks like a secret, cannot
-            be read or is over 1 MiB; there are over 64 files or 4 MiB.
-    """
-    files: dict[tuple[int, int], _File] = {}
-    for pattern in patterns:
-        if not pattern.strip() or _UNSHOWABLE.search(pattern):
-            raise ConfigurationError(f"{pattern!r:.80} is no path of a context file.", "Give a file or a glob.")
-        if within is not None and not _is_within(_fixed_part(pattern), pattern, base, within):
-            raise ConfigurationError(
-                "is outside the folders that may be read here.",
-                "Name a file below one of them; who runs the server sets them (--root).",
-                source=pattern,
-            )
-        for name in _names(pattern, base, within):
-            file = _look(name, base)
-            files.setdefault(file.identity, file)
-    if len(files) > MAX_FILES:
-        raise ConfigurationError(
-            f"The context is {len(files)} files; a debate takes at most {MAX_FILES}.",
-            "Name the files that the question rests on, or give narrower globs.",
-        )
-    total = sum(file.size for file in files.values())
-    if total > MAX_TOTAL_BYTES:
-        raise ConfigurationError(
-            f"The context is {total:,} bytes in {len(files)} files; a debate takes at most {MAX_TOTAL_BYTES:,}.",
-            "Name fewer files, or only the parts that the question rests on.",
-        )
-    return tuple(_read(f"E{number}", file) for number, file in enumerate(files.values(), start=1))
+DEFAULT_TOKENS = 100_000
+BYTES_PER_TOKEN = 4  # of UTF-8; the usual estimate
+MAX_PIECES = 500
+MAX_TOTAL_BYTES = 64 << 20
+STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
-    shown: str
-    path: Path
-    identity: tuple[int, int]  # device and inode: links and other spellings are the same file
-    size: int
+class Gathered:
+    """The evidence, and what was named and is none."""
+
+    evidence: tuple[Evidence, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """A sentence for each reason why something was left out."""
+        return tuple(f"Left out of the evidence: {sentence}." for sentence in sentences(self.left_out))
 
 
-def _names(pattern: str, base: Path, within: Sequence[Path] | None) -> Iterator[str]:
-    """The files a pattern names, as the user would have written each. Links lead a glob nowhere outside `within`."""
-    root, home, rest = _split_home(pattern, base)
-    if os.path.lexists(root / rest) or not has_magic(rest):
-        yield pattern
-        return
-    matches = list(islice(iglob(rest, root_dir=root, recursive=True), _MAX_MATCHES + 1))
-    if len(matches) > _MAX_MATCHES:
-        raise ConfigurationError("matches too many files.", "Give a narrower glob.", source=pattern)
-    if within is not None:
-        matches = [match for match in matches if _is_within(home + match, match, base, within)]
-    names = [match for match in sorted(matches, key=Path) if not (root / match).is_dir()]
-    if not names:
+def gather(
+    sources: Sequence[str],
+    *,
+    base: Path,
+    within: Sequence[Path] | None = None,
+    standard_input: Callable[[], bytes] | None = None,
+    adr: Sequence[str] = (),
+    budget_tokens: int = DEFAULT_TOKENS,
+) -> Gathered:
+    """Reads what sources name.
+
+    Args:
+        sources: each is one of these, a leading `~` standing for the home folder:
+            - a file, text in UTF-8, PDF or DOCX;
+            - a folder, for every such file below it, sorted, without hidden files, what git ignores, and what links to
+              folders lead to;
+            - a glob (`*`, `?`, `[…]`, `**` for any folders), for the files that it matches, sorted, without hidden ones
+              unless it names them, and what git ignores;
+            - `git:A..B` or `git:A...B`, for a diff (a file of such a name is `./git:…`);
+            - `-`, for standard input.
+            A path that exists is never read as a glob (`app/[id]/page.tsx`).
+        base: the folder that relative paths start from, and whose repository a diff is of.
+        within: real folders; what is in none of them, links followed, is refused or passed by. None is everywhere.
+        standard_input: reads it to its end; None where there is none.
+        adr: folders of decision records; they stand after the rest, also those that a source names too.
+        budget_tokens: how much may be taken, a token being four bytes of UTF-8. What does not fit whole is left out,
+            and what comes after it may fit.
+
+    Returns:
+        One piece of evidence for each real file, diff and input, in the order given.
+
+    Raises:
+        ConfigurationError: a source names nothing; what it names by itself cannot be evidence; of what a folder or glob
+            leads to, nothing can.
+    """
+    for source in (*sources, *adr):
+        if not source.strip() or not is_showable(source):
+            raise ConfigurationError(
+                f"{source!r:.80} is no path of a context file.", "Give a file, a folder or a glob."
+            )
+    if sources.count(STANDARD_INPUT) > 1:
+        raise ConfigurationError("Standard input can be read once only.", "Name - once.")
+    records = [find_records(folder, base, within) for folder in adr]
+    table = _Table(base, budget_tokens)
+    later = table.identities(records)
+    for source in sources:
+        if source == STANDARD_INPUT:
+            table.offer_data("standard input", _input(standard_input), "input")
+        elif source.startswith(revisions.PREFIX):
+            table.offer_data(source, revisions.difference(source, base, within), "diff")
+        else:
+            table.offer_files(find(source, base, within), "file", later)
+    for found in records:
+        table.offer_files(found, "adr")
+    return Gathered(tuple(table.pieces), tuple(table.left_out))
+
+
+def file_digest(path: str, base: Path) -> str:
+    """What the sha256 of a file that became evidence is now.
+
+    Args:
+        path: that of the evidence.
+        base: the folder it was gathered from.
+
+    Raises:
+        ConfigurationError: it cannot be read any more.
+    """
+    try:
+        return digest_of(read_bytes(look(path, base)))
+    except Unfit as unfit:
+        raise _refusal(path, unfit) from unfit
+
+
+class _Table:
+    """What was taken so far, and what was not."""
+
+    def __init__(self, base: Path, budget_tokens: int) -> None:
+        self.pieces: list[Evidence] = []
+        self.left_out: list[LeftOut] = []
+        self._base, self._budget, self._left = base, budget_tokens, budget_tokens
+        self._bytes = 0
+        self._seen: set[tuple[int, int]] = set()
+
+    def identities(self, found: Iterable[Found]) -> frozenset[tuple[int, int]]:
+        """Those of the files that can be opened."""
+        identities = set()
+        for name in chain.from_iterable(one.names for one in found):
+            with suppress(Unfit):
+                identities.add(look(name, self._base).identity)
+        return frozenset(identities)
+
+    def offer_files(self, found: Found, kind: Kind, later: Set[tuple[int, int]] = frozenset()) -> None:
+        """Takes what fits; the files in `later` have their turn then."""
+        unfit = list(found.left_out)
+        for name in found.names:
+            shown = shown_as(name, self._base)
+            try:
+                self._offer(name, shown, kind, later)
+            except Unfit as reason:
+                if not found.is_search:
+                    raise _refusal(shown, reason) from reason
+                unfit.append(LeftOut(shown if is_showable(shown) else repr(shown), reason.why))
+        if len(unfit) - len(found.left_out) == len(found.names):
+            why = f": {'; '.join(sentences(unfit))}" if unfit else ", for it is empty or all in it is hidden"
+            raise ConfigurationError(
+                f"leads to nothing that can be evidence{why}.",
+                "Name what you want of it: a file that is named by itself is read although git ignores it.",
+                source=found.source,
+            )
+        self.left_out += unfit
+
+    def offer_data(self, shown: str, data: bytes, kind: Kind) -> None:
+        """Takes what was read elsewhere, if it fits."""
+        try:
+            if len(data) > MAX_BYTES:
+                raise Unfit(f"is larger than {MAX_BYTES:,} bytes", "Give the part that the question rests on.")
+            self._take(shown, data, decode(data), kind)
+        except Unfit as reason:
+            raise _refusal(shown, reason) from reason
+
+    def _offer(self, name: str, shown: str, kind: Kind, later: Set[tuple[int, int]]) -> None:
+        file = look(name, self._base)
+        if file.identity in self._seen or file.identity in later:
+            return
+        self._seen.add(file.identity)
+        if len(self.pieces) >= MAX_PIECES:
+            self.left_out.append(LeftOut(shown, f"comes after the first {MAX_PIECES} pieces of evidence"))
+        elif self._bytes + file.size > MAX_TOTAL_BYTES:
+            self.left_out.append(LeftOut(shown, f"comes after {MAX_TOTAL_BYTES >> 20} MiB that were read"))
+        else:
+            self._bytes += file.size
+            data, text = read(file)
+            self._take(shown, data, text, kind)
+
+    def _take(self, shown: str, data: bytes, text: str, kind: Kind) -> None:
+        tokens = -(-len(text.encode()) // BYTES_PER_TOKEN)
+        if tokens > self._left:
+            why = f"does not fit into the rest of {self._budget:,} tokens ({BYTES_PER_TOKEN} bytes are taken for one)"
+            self.left_out.append(LeftOut(shown, why, f"{tokens:,} tokens"))
+            return
+        require_no_secret(text)
+        self._left -= tokens
+        self.pieces.append(Evidence(f"E{len(self.pieces) + 1}", shown, digest_of(data), text, kind))
+
+
+def _refusal(shown: str, unfit: Unfit) -> ConfigurationError:
+    return ConfigurationError(f"{unfit.why}.", unfit.cure, source=shown, line=unfit.line)
+
+
+def _input(read: Callable[[], bytes] | None) -> bytes:
+    if read is None:
+        raise ConfigurationError("There is no standard input to read evidence from.", "Name files in place of -.")
+    data = read()
+    if not data.strip():
         raise ConfigurationError(
-            "matches no file.", f"`**` stands for any folders; this one starts from {root}.", source=pattern
+            "Standard input is empty, so that it holds no evidence.", "Send it some text, or leave out -."
         )
-    yield from (home + name for name in names)
-
-
-def _fixed_part(pattern: str) -> str:
-    """What stands before a pattern's first wildcard, whole folders only: nothing outside it is looked at."""
-    parts = PurePath(pattern).parts
-    return str(PurePath(*takewhile(lambda part: not has_magic(part), parts)))
-
-
-def _is_within(name: str, pattern: str, base: Path, within: Sequence[Path]) -> bool:
-    """Whether a place is in the folders that may be read, links followed; `..` behind a wildcard may lead anywhere."""
-    root, _, rest = _split_home(name, base)
-    place = Path(os.path.realpath(root / rest))
-    return ".." not in PurePath(pattern).parts and any(place.is_relative_to(folder) for folder in within)
-
-
-def _split_home(pattern: str, base: Path) -> tuple[Path, str, str]:
-    """Where a pattern starts, the `~/` that says so, and the rest of it."""
-    tilde, slash, rest = pattern.partition("/")
-    if tilde.startswith("~") and (home := os.path.expanduser(tilde)) != tilde:
-        return Path(home), tilde + slash, rest
-    return base, "", pattern
-
-
-def _look(name: str, base: Path) -> _File:
-    """Refuses what must not be opened: a secret by its name, a folder, a device, a pipe, an oversize file."""
-    root, _, rest = _split_home(name, base)
-    path = Path(os.path.abspath(root / rest))
-    here = Path(os.path.abspath(base))
-    shown = path.relative_to(here).as_posix() if path.is_relative_to(here) else name
-    if _UNSHOWABLE.search(shown):
-        raise ConfigurationError(f"The file name {shown!r} cannot be shown.", "Rename it, or leave it out.")
-    if reason := is_secret_name(str(path)) or is_secret_name(os.path.realpath(path)):
-        raise ConfigurationError(f"looks like a secret ({reason}); it was not read.", _LEAVE_OUT, source=shown)
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise _unreadable(shown, error) from error
-    if stat.S_ISDIR(status.st_mode):
-        raise ConfigurationError("is a folder.", f"Give a glob, such as '{name.rstrip('/')}/**/*.md'.", source=shown)
-    if not stat.S_ISREG(status.st_mode):
-        raise ConfigurationError("is a device, pipe or socket, not a file.", "Give a text file.", source=shown)
-    if status.st_size > MAX_FILE_BYTES:
-        raise _oversize(shown)
-    return _File(shown, path, (status.st_dev, status.st_ino), status.st_size)
-
-
-def _read(id: str, file: _File) -> Evidence:
-    try:
-        with file.path.open("rb") as stream:
-            opened = os.fstat(stream.fileno())
-            if (opened.st_dev, opened.st_ino) != file.identity:  # what was judged is not what would be read
-                raise ConfigurationError("was replaced while it was read.", "Try again.", source=file.shown)
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise _unreadable(file.shown, error) from error
-    if len(data) > MAX_FILE_BYTES:  # it grew, or its size was not known (/proc)
-        raise _oversize(file.shown)
-    text = _decode(file.shown, data)
-    if found := find_secret(text):
-        raise ConfigurationError(
-            f"holds what looks like {found.kind}; nothing was sent.",
-            "Take it out of the file, or leave the file out.",
-            source=file.shown,
-            line=found.line,
-        )
-    return Evidence(id, file.shown, f"sha256:{hashlib.sha256(data).hexdigest()}", text)
-
-
-def _decode(shown: str, data: bytes) -> str:
-    if b"\0" in data:
-        raise ConfigurationError("is a binary file (it holds NUL bytes).", "Give a text file in UTF-8.", source=shown)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = len(re.findall(rb"\r\n?|\n", data[: error.start])) + 1
-        raise ConfigurationError("is not UTF-8 text.", "Save it as UTF-8.", source=shown, line=line) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _unreadable(shown: str, error: OSError) -> ConfigurationError:
-    return ConfigurationError(
-        f"cannot be read: {error.strerror}.", "Check the path, and who may read it.", source=shown
-    )
-
-
-def _oversize(shown: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"is larger than {MAX_FILE_BYTES:,} bytes.", "Give the part that the question rests on.", source=shown
-    )
+    return data

@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,12 @@ def shown(evidence: tuple[Evidence, ...]) -> list[tuple[str, str]]:
     return [(piece.id, piece.path) for piece in evidence]
 
 
+def taken(sources: Sequence[str], base: Path) -> tuple[Evidence, ...]:
+    gathered = gather(sources, base=base)
+    assert gathered.left_out == gathered.notices == ()
+    return gathered.evidence
+
+
 def refusal(pattern: str, base: Path) -> ConfigurationError:
     with pytest.raises(ConfigurationError) as caught:
         gather([pattern], base=base)
@@ -40,7 +46,7 @@ def refusal(pattern: str, base: Path) -> ConfigurationError:
 
 def test_a_file_is_read_hashed_and_numbered(put: Put, tmp_path: Path) -> None:
     put("docs/adr.md", "# Billing\n\nWe use Kafka.\n")
-    (piece,) = gather(["docs/adr.md"], base=tmp_path)
+    (piece,) = taken(["docs/adr.md"], tmp_path)
     digest = hashlib.sha256(b"# Billing\n\nWe use Kafka.\n").hexdigest()
     assert piece == Evidence("E1", "docs/adr.md", f"sha256:{digest}", "# Billing\n\nWe use Kafka.\n")
     assert numbered(piece) == "1| # Billing\n2| \n3| We use Kafka."
@@ -50,9 +56,7 @@ def test_files_stand_in_the_order_given_a_globs_matches_sorted_and_each_once(put
     for name in ("docs/b.md", "docs/a/z.md", "docs/a.md", "docs/a/deep/y.md", "docs/c.txt", "z.md"):
         put(name)
     (tmp_path / "docs/link.md").symlink_to("a.md")
-    evidence = gather(
-        ["z.md", "docs/**/*.md", "./docs/c.txt", "docs/../z.md", str(tmp_path / "docs/b.md")], base=tmp_path
-    )
+    evidence = taken(["z.md", "docs/**/*.md", "./docs/c.txt", "docs/../z.md", str(tmp_path / "docs/b.md")], tmp_path)
     assert shown(evidence) == [
         ("E1", "z.md"),
         ("E2", "docs/a/deep/y.md"),
@@ -70,38 +74,38 @@ def test_a_file_outside_the_working_folder_is_shown_as_given(
     put("notes/b.md", "b\n")
     put("work/c.md", "c\n")
     monkeypatch.setenv("HOME", str(tmp_path))
-    evidence = gather(["../notes/a.md", "~/notes/*.md", "~/work/c.md"], base=tmp_path / "work")
+    evidence = taken(["../notes/a.md", "~/notes/*.md", "~/work/c.md"], tmp_path / "work")
     assert shown(evidence) == [("E1", "../notes/a.md"), ("E2", "~/notes/b.md"), ("E3", "c.md")]
     absolute = str(tmp_path / "notes/a.md")
-    assert shown(gather([absolute], base=tmp_path / "work")) == [("E1", absolute)]
+    assert shown(taken([absolute], tmp_path / "work")) == [("E1", absolute)]
 
 
 def test_a_path_that_exists_is_never_read_as_a_glob(put: Put, tmp_path: Path) -> None:
     put("app/[id]/page.tsx")
     put("app/i/page.tsx")
-    assert shown(gather(["app/[id]/page.tsx"], base=tmp_path)) == [("E1", "app/[id]/page.tsx")]
-    assert shown(gather(["app/[i]/page.tsx"], base=tmp_path)) == [("E1", "app/i/page.tsx")]
+    assert shown(taken(["app/[id]/page.tsx"], tmp_path)) == [("E1", "app/[id]/page.tsx")]
+    assert shown(taken(["app/[i]/page.tsx"], tmp_path)) == [("E1", "app/i/page.tsx")]
 
 
 def test_a_glob_passes_by_hidden_files_and_folders_unless_it_names_them(put: Put, tmp_path: Path) -> None:
     for name in (".git/config.md", ".hidden.md", "a.md", "docs/.cache/b.md", ".github/workflows/ci.yml"):
         put(name)
     put(".env", "A=1\n")
-    assert shown(gather(["**/*.md"], base=tmp_path)) == [("E1", "a.md")]
-    assert shown(gather(["**"], base=tmp_path)) == [("E1", "a.md")]
-    assert shown(gather([".github/**/*.yml"], base=tmp_path)) == [("E1", ".github/workflows/ci.yml")]
+    assert shown(taken(["**/*.md"], tmp_path)) == [("E1", "a.md")]
+    assert shown(taken(["**"], tmp_path)) == [("E1", "a.md")]
+    assert shown(taken([".github/**/*.yml"], tmp_path)) == [("E1", ".github/workflows/ci.yml")]
 
 
 def test_a_folder_that_leads_back_to_itself_gives_each_file_once(put: Put, tmp_path: Path) -> None:
     put("docs/a.md")
     (tmp_path / "docs/loop").symlink_to(tmp_path / "docs")
-    assert shown(gather(["docs/**/*.md"], base=tmp_path)) == [("E1", "docs/a.md")]
+    assert shown(taken(["docs/**/*.md"], tmp_path)) == [("E1", "docs/a.md")]
 
 
 def test_a_byte_order_mark_is_no_text_and_the_hash_is_the_files(put: Put, tmp_path: Path) -> None:
     data = "\ufeffeins\r\nzwei\rdrei".encode()
     put("a.md", data)
-    (piece,) = gather(["a.md"], base=tmp_path)
+    (piece,) = taken(["a.md"], tmp_path)
     assert piece.text == "eins\nzwei\ndrei"
     assert piece.sha256 == f"sha256:{hashlib.sha256(data).hexdigest()}"
 
@@ -119,7 +123,7 @@ def test_a_byte_order_mark_is_no_text_and_the_hash_is_the_files(put: Put, tmp_pa
 )
 def test_lines_are_numbered_as_an_editor_does(put: Put, tmp_path: Path, text: str, lines: tuple[str, ...]) -> None:
     put("a.md", text)
-    (piece,) = gather(["a.md"], base=tmp_path)
+    (piece,) = taken(["a.md"], tmp_path)
     assert piece.lines == lines
 
 
@@ -136,21 +140,20 @@ def test_numbered_lines_give_the_lines_back(lines: list[str]) -> None:
     [
         ("none.md", "none.md: cannot be read: No such file or directory."),
         ("none/*.md", "none/*.md: matches no file."),
-        ("docs", "docs: is a folder. Give a glob, such as 'docs/**/*.md'."),
-        ("docs/", "docs: is a folder. Give a glob, such as 'docs/**/*.md'."),
-        (".", ".: is a folder. Give a glob, such as './**/*.md'."),
+        ("empty", "empty: leads to nothing that can be evidence, for it is empty or all in it is hidden."),
         ("*ocs", "*ocs: matches no file."),
         ("dangling.md", "dangling.md: cannot be read: No such file or directory."),
-        ("*ling.md", "dangling.md: cannot be read: No such file or directory."),
+        ("*ling.md", "*ling.md: leads to nothing that can be evidence: dangling.md cannot be read: No such file"),
         ("circle.md", "circle.md: cannot be read: Too many levels of symbolic links."),
         ("logo.png", "logo.png: is a binary file"),
-        ("lat*.md", "latin.md:2: is not UTF-8 text. Save it as UTF-8."),
+        ("lat*.md", "lat*.md: leads to nothing that can be evidence: latin.md is not UTF-8 text."),
+        ("latin.md", "latin.md:2: is not UTF-8 text. Save it as UTF-8."),
         ("large.md", "large.md: is larger than 1,048,576 bytes."),
         ("  ", "'  ' is no path of a context file."),
         ("a\nb.md", "'a\\nb.md' is no path of a context file."),
-        ("bad*.md", "The file name 'bad\\nE2.md' cannot be shown."),
+        ("bad*.md", "'bad\\nE2.md' has a name that cannot be shown."),
         ("pipe", "pipe: is a device, pipe or socket, not a file."),
-        ("sock*", "socket: is a device, pipe or socket, not a file."),
+        ("socket", "socket: is a device, pipe or socket, not a file."),
         ("/dev/zero", "/dev/zero: is a device, pipe or socket, not a file."),
         ("docs/a.md/b.md", "docs/a.md/b.md: cannot be read: Not a directory."),
         ("x" * 300, "x: cannot be read: File name too long."),
@@ -160,6 +163,7 @@ def test_what_cannot_be_read_is_an_error_that_names_it(
     put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, message: str
 ) -> None:
     put("docs/a.md")
+    put("empty/.hidden")
     put("logo.png", b"\x89PNG\0\0")
     put("latin.md", "Gr\u00fc\u00dfe\n".encode() + "Gr\u00fc\u00dfe".encode("latin-1"))
     put("large.md", b"a" * (1024 * 1024 + 1))
@@ -175,46 +179,37 @@ def test_what_cannot_be_read_is_an_error_that_names_it(
 
 def test_a_file_of_exactly_the_limit_is_read(put: Put, tmp_path: Path) -> None:
     put("a.md", "a" * (1024 * 1024))
-    assert len(gather(["a.md"], base=tmp_path)) == 1
+    assert len(gather(["a.md"], base=tmp_path, budget_tokens=1 << 18).evidence) == 1
 
 
-def test_too_many_files_are_refused_and_the_limit_is_not(put: Put, tmp_path: Path) -> None:
-    for number in range(64):
-        put(f"{number}.md")
-    assert len(gather(["*.md"], base=tmp_path)) == 64
-    put("more.md")
-    assert "The context is 65 files; a debate takes at most 64." in str(refusal("*.md", tmp_path))
-
-
-def test_a_glob_that_matches_a_whole_disk_is_refused(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.evidence.gathering._MAX_MATCHES", 3)
+def test_a_search_that_leads_to_too_much_is_refused(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.evidence.finding.MAX_FOUND", 3)
     for number in range(4):
-        put(f"{number}.md")
-    assert "*.md: matches too many files." in str(refusal("*.md", tmp_path))
+        put(f"docs/{number}.md")
+    for source in ("docs", "docs/*.md"):
+        assert f"{source}: leads to too many files." in str(refusal(source, tmp_path))
 
 
-def test_too_much_text_is_refused(put: Put, tmp_path: Path) -> None:
-    for number in range(5):
-        put(f"{number}.md", "a" * (1024 * 1024))
-    assert "The context is 5,242,880 bytes in 5 files; a debate takes at most 4,194,304." in str(refusal("*", tmp_path))
-
-
-@pytest.mark.parametrize("pattern", [".env", ".env*", "deploy/*", "deploy/server.pem", "innocent.md"])
-def test_a_secret_by_name_is_refused_also_in_a_glob_and_behind_a_link(put: Put, tmp_path: Path, pattern: str) -> None:
+@pytest.mark.parametrize("name", [".env", "deploy/server.pem", "innocent.md", "docs/../.env"])
+def test_a_secret_by_name_is_refused_also_behind_a_link(put: Put, tmp_path: Path, name: str) -> None:
     put(".env", "A=1\n")
     put("deploy/server.pem", "no key\n")
+    put("docs/a.md")
     (tmp_path / "innocent.md").symlink_to(".env")
-    assert "looks like a secret (" in str(refusal(pattern, tmp_path))
+    assert "looks like a secret (" in str(refusal(name, tmp_path))
+
+
+SECRET = "gh" + "p_" + "Zk39dLq0Xv7TtB2mWc5RyN8sHj1FgUa4Pe6D"
 
 
 def test_a_secret_by_content_is_refused_with_its_kind_and_line_and_never_shown(put: Put, tmp_path: Path) -> None:
-    secret = "gh" + "p_" + "Zk39dLq0Xv7TtB2mWc5RyN8sHj1FgUa4Pe6D"
-    put("docs/setup.md", f"# Setup\r\n\r\nUse {secret}\r\n")
-    error = refusal("docs/*.md", tmp_path)
+    put("docs/setup.md", f"# Setup\r\n\r\nUse {SECRET}\r\n")
+    error = refusal("docs/setup.md", tmp_path)
     assert (error.source, error.line) == ("docs/setup.md", 3)
     assert str(error).startswith("docs/setup.md:3: holds what looks like a GitHub token")
-    assert secret not in str(error)
+    assert SECRET not in str(error)
+    assert SECRET not in str(refusal("docs", tmp_path))
 
 
 def test_no_patterns_are_no_evidence(tmp_path: Path) -> None:
-    assert gather([], base=tmp_path) == ()
+    assert taken([], tmp_path) == ()
