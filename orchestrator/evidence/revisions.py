@@ -24,6 +24,7 @@ from orchestrator.secrets import is_secret_name
 PREFIX = "git:"
 _SECONDS = 60  # for one answer of git's
 _RANGE = re.compile(r"(?P<old>.*?)(?P<dots>\.{2,3})(?P<new>[^.].*|)")
+_LEADS_AWAY = re.compile(r"GIT_(?!CONFIG_)")  # to another repository, program or file
 _SAFELY = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"),
     *("-c", "core.quotePath=false", "-c", "diff.orderFile=/dev/null"),
@@ -53,7 +54,7 @@ def difference(source: str, base: Path, within: Sequence[Path] | None) -> bytes:
             "is no range of revisions.", "Write it as git:main..HEAD; a file of that name is ./git:…", source=source
         )
     repository = _Repository(source, base)
-    repository.require_within(within)
+    repository.require_there(within)
     span = repository.commit(found["old"] or "HEAD") + found["dots"] + repository.commit(found["new"] or "HEAD")
     repository.require_no_secret(span)
     diff = repository.asked("diff", "--find-renames", *_PLAINLY, span, "--")
@@ -69,10 +70,9 @@ class _Repository:
     source: str  # for what goes wrong
     folder: Path
 
-    def require_within(self, within: Sequence[Path] | None) -> None:
-        """Refuses a repository that keeps anything outside the folders that may be read."""
-        answer = os.fsdecode(self.asked("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"))
-        git, common = map(Path, answer.splitlines())
+    def require_there(self, within: Sequence[Path] | None) -> None:
+        """Refuses a folder of no repository, and one whose repository keeps anything where nothing may be read."""
+        git, common = map(self._place, ("--git-dir", "--git-common-dir"))
         kept = (git, common, common / "objects", common / "objects/pack")
         borrows = os.path.lexists(common / "objects/info/alternates")
         if within is not None and (borrows or not all(is_within(place, within) for place in kept)):
@@ -80,6 +80,9 @@ class _Repository:
                 "belongs to a repository outside the folders that may be read here.",
                 "Name files below one of them; who runs the server sets them (--root).",
             )
+
+    def _place(self, which: str) -> Path:
+        return Path(os.fsdecode(self.asked("rev-parse", "--path-format=absolute", which)).removesuffix("\n"))
 
     def commit(self, revision: str) -> str:
         """The id of a revision's commit."""
@@ -93,9 +96,8 @@ class _Repository:
         return id
 
     def require_no_secret(self, span: str) -> None:
-        for name in os.fsdecode(self.asked("diff", "--name-only", "-z", "--no-renames", *_PLAINLY, span, "--")).split(
-            "\0"
-        ):
+        names = self.asked("diff", "--name-only", "-z", "--no-renames", *_PLAINLY, span, "--")
+        for name in os.fsdecode(names).split("\0"):
             if reason := is_secret_name(name):
                 raise self._error(
                     f"the diff changes {name!r:.200}, which looks like a secret ({reason}); nothing was sent.",
@@ -121,27 +123,36 @@ class _Repository:
 
     def _run(self, *arguments: str) -> tuple[int, bytes, str]:
         """Git's exit code, the beginning of its answer, and the first line of its complaint."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environment = {name: value for name, value in os.environ.items() if not _LEADS_AWAY.match(name)}
         environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
         command = ["git", "-C", str(self.folder), *_SAFELY, *arguments]
+        quiet, pipe = subprocess.DEVNULL, subprocess.PIPE
         try:
             with (
                 TemporaryFile() as errors,
-                subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment
-                ) as git,
+                subprocess.Popen(command, stdin=quiet, stdout=pipe, stderr=errors, env=environment) as git,
             ):
-                assert git.stdout is not None
-                timer = Timer(_SECONDS, git.kill)
-                timer.start()
-                said = git.stdout.read(MAX_BYTES + 1)
-                git.stdout.close()  # which ends a git that has more to say
-                code = git.wait()
-                timer.cancel()
+                said = _beginning(git)
                 errors.seek(0)
-                return code, said, errors.readline().decode(errors="replace").strip().removeprefix("fatal: ")
-        except FileNotFoundError as error:
-            raise self._error("git is not installed here.", "Install it, or name the files themselves.") from error
+                return git.returncode, said, errors.readline().decode(errors="replace").strip().removeprefix("fatal: ")
+        except OSError as error:
+            raise self._error(
+                f"git cannot be started: {error.strerror}.", "Install it, or name the files themselves."
+            ) from error
 
     def _error(self, message: str, cure: str) -> ConfigurationError:
         return ConfigurationError(message, cure, source=self.source)
+
+
+def _beginning(git: subprocess.Popen[bytes]) -> bytes:
+    """What git says, a little more than is allowed at most; it is ended when it has more to say, or takes too long."""
+    assert git.stdout is not None
+    timer = Timer(_SECONDS, git.kill)
+    timer.start()
+    try:
+        said = git.stdout.read(MAX_BYTES + 1)
+        git.stdout.close()
+        git.wait()
+        return said
+    finally:
+        timer.cancel()

@@ -16,17 +16,6 @@ from orchestrator.evidence import Evidence, gather, numbered
 Put = Callable[..., Path]
 
 
-@pytest.fixture
-def put(tmp_path: Path) -> Put:
-    def write(name: str, content: str | bytes = "text\n") -> Path:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 def shown(evidence: tuple[Evidence, ...]) -> list[tuple[str, str]]:
     return [(piece.id, piece.path) for piece in evidence]
 
