@@ -17,7 +17,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 MAX_MEMORY_BYTES = 1 << 30
-MAX_SECONDS = 60  # of CPU
+MAX_SECONDS = 30  # of CPU
 MAX_UNPACKED_BYTES = 64 << 20
 MAX_TEXT = 4 << 20  # characters
 
