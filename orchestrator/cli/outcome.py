@@ -18,7 +18,7 @@ from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
-from orchestrator.export.markdown import marks_of
+from orchestrator.export.markdown import marks_of, objections_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
@@ -150,7 +150,8 @@ def _decision(debate: Debate, record: DecisionRecord) -> str:
     """What was decided, its marks first."""
     marks = list(marks_of(record))
     if record.decision is not None:
-        return "\n\n".join([*marks, record.decision])
+        against = list(objections_of(record)) if record.status is Status.STALEMATE else []
+        return "\n\n".join([*marks, record.decision, *(["Objections that stand:", *against] if against else [])])
     if record.rehearsal and debate.synthesis:
         return "\n\n".join([*marks, debate.synthesis.words])
     return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."
@@ -160,6 +161,8 @@ def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> 
     for warning in record.warnings:
         if warning not in plan.notices:  # those were told at the beginning
             yield f"warning: {warning}"
+    for lacking in record.incomplete:
+        yield f"incomplete: {lacking}"
     for uncertain in record.uncertain:
         yield f"uncertain: {uncertain}"
     for file in files:

@@ -7,10 +7,10 @@ it that does not hold stands that it is broken, and why.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from orchestrator.evidence import Evidence, with_broken_marked
+from orchestrator.export.safe import cell, code, glimpse, listed, one_line, quote
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.terms import Role, Status
 from orchestrator.plan import Plan
@@ -25,9 +25,10 @@ _MADR_STATUS = {
     Status.STALEMATE: "proposed",
     Status.FORCE_CLOSED: "rejected",
 }
-_OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])")
-_OPENS_CODE = re.compile(r"(`{3,}(?!.*`)|~{3,}).*")
-_ENDS_CODE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
+
+
+Said = Callable[[str], str]
+"""Makes a seat's words one line, its broken citations marked."""
 
 
 def render_adr(record: DecisionRecord, debate: Debate) -> str:
@@ -38,47 +39,37 @@ def render_adr(record: DecisionRecord, debate: Debate) -> str:
     """
     plan = Plan.pinned_in(debate)
     evidence = plan.evidence if plan else ()
+
+    def said(words: str) -> str:
+        return one_line(with_broken_marked(words, evidence))
+
     sections = [
         _front_matter(record),
-        f"# {_line(record.title)}",
-        *(f"**{_line(mark)}**" for mark in marks_of(record)),
+        f"# {one_line(record.title)}",
+        *(f"**{one_line(mark)}**" for mark in marks_of(record)),
         "## Context and Problem Statement",
         quote(record.question),
         *_evidence(record),
         "## Considered Options",
-        _list(_opening_words(debate, evidence)),
+        listed(_options(record, said) if record.options else _opening_words(debate, evidence)),
         "## Decision Outcome",
         *_outcome(record, debate, evidence),
+        *_section("### Consequences", _consequences(record, said)),
         "### Constraints",
-        _list(_constraints(record)),
+        listed(_constraints(record, said)),
+        *_section("### Objections that stand", map(said, objections_of(record))),
         "### Confirmation",
-        _list(_verdicts(record)),
+        listed(_confirmation(record, said)),
+        *_section("### What it hangs on", _hangs_on(record)),
+        *_section("### First steps", _actions(record, said)),
+        *_section("### Assumptions", _assumptions(record, said)),
+        *_section("### What is incomplete", map(one_line, record.incomplete)),
         "## More Information",
         _seats(record.seats),
-        _list(_facts(record)),
-        *_warnings(record),
+        listed(_facts(record)),
+        *_section("### What to know", map(one_line, record.warnings)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def quote(text: str) -> str:
-    """Returns text as a Markdown block quote, which nothing in it can leave."""
-    return "\n".join(f"> {line}".rstrip() for line in _without_html(text.splitlines()))
-
-
-def _without_html(lines: Iterable[str]) -> Iterator[str]:
-    """Code keeps its `<`, but only where it is certain to be code: behind a fence at a line's very start, and until one
-    stands elsewhere (in a list, say), for then only a whole Markdown parser knows what is code."""
-    fence, certain = "", True
-    for line in lines:
-        yield line if fence else _OPENS_HTML.sub("&lt;", line)
-        if fence:
-            ends = _ENDS_CODE.fullmatch(line)
-            fence = "" if ends and ends[1].startswith(fence) else fence
-        elif certain and (opens := _OPENS_CODE.fullmatch(line)):
-            fence = opens[1]
-        elif "```" in line or "~~~" in line:
-            certain = False
 
 
 def _front_matter(record: DecisionRecord) -> str:
@@ -98,12 +89,60 @@ def marks_of(record: DecisionRecord) -> Iterator[str]:
         yield "STALEMATE: the objections below were not settled."
     if record.status is Status.FORCE_CLOSED:
         yield "CLOSED BY FORCE: there is no decision."
+    if record.incomplete:
+        what = "one thing in it does" if len(record.incomplete) == 1 else f"{len(record.incomplete)} things in it do"
+        yield f"INCOMPLETE: {what} not hold against the ledger, or is missing; the record lists what."
+
+
+def objections_of(record: DecisionRecord) -> Iterator[str]:
+    """The objections that stand, in their seats' own words, each with what would end it."""
+    for dissent in record.dissent:
+        ends = f" What would end it, a {dissent.settled_by}: {dissent.settlement}" if dissent.settlement else ""
+        rests = "" if dissent.grounded else " (it rests on nothing that exists, and does not count)"
+        yield f"{dissent.id}, {dissent.role} {dissent.agent}: {dissent.objection}{rests}{ends}"
+
+
+def _section(title: str, items: Iterable[str]) -> Iterator[str]:
+    """A heading with a list under it, where there is something to list."""
+    rows = list(items)
+    if rows:
+        yield title
+        yield listed(rows)
+
+
+def _options(record: DecisionRecord, said: Said) -> Iterator[str]:
+    for option in record.options:
+        turns = ", ".join(f"T{turn}" for turn in option.turns)
+        because = f" ({', '.join(map(said, option.because))})" if option.because else ""
+        taken = "taken" if option.taken else "not taken"
+        yield f"{said(option.title)} ({turns or 'from no turn'}), {taken}: {said(option.why)}{because}"
+
+
+def _consequences(record: DecisionRecord, said: Said) -> Iterator[str]:
+    """MADR's words for them."""
+    yield from (f"{one.kind.capitalize()}, because {said(one.what)}" for one in record.consequences)
+    yield from (f"Risk: {said(risk.what)} Mitigation: {said(risk.mitigation)}" for risk in record.risks)
+
+
+def _actions(record: DecisionRecord, said: Said) -> Iterator[str]:
+    for action in record.actions:
+        by = ", ".join(said(word) for word in (action.who, action.by) if word)
+        yield f"{said(action.what)}{f' ({by})' if by else ''}"
+
+
+def _assumptions(record: DecisionRecord, said: Said) -> Iterator[str]:
+    for one in record.assumptions:
+        yield f"{said(one.what)}{f' Check: {code(one.check)}' if one.check else ''}"
+
+
+def _hangs_on(record: DecisionRecord) -> Iterator[str]:
+    return (f"{one_line(one.id)}: {one_line(one.without_it)}" for one in record.load_bearing)
 
 
 def _evidence(record: DecisionRecord) -> Iterator[str]:
     if record.evidence:
         yield "Evidence that was on the table:"
-        yield _list(f"{piece.id} {_code(piece.path)} ({piece.sha256})" for piece in record.evidence)
+        yield listed(f"{piece.id} {code(piece.path)} ({piece.sha256})" for piece in record.evidence)
 
 
 def _opening_words(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
@@ -111,8 +150,8 @@ def _opening_words(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str
     for line in debate.turns:
         turn = line.turn
         if turn.role is Role.WIND:
-            speaker = _line(turn.agent_role or "unnamed")
-            opening = _glimpse(with_broken_marked(line.words, evidence))
+            speaker = one_line(turn.agent_role or "unnamed")
+            opening = glimpse(with_broken_marked(line.words, evidence))
             yield f"T{turn.turn_index + 1}, {speaker}, round {turn.round}: {opening}"
 
 
@@ -124,19 +163,29 @@ def _outcome(record: DecisionRecord, debate: Debate, evidence: Sequence[Evidence
         yield "None. Door's worksheet closes with the questions that a decision must answer:"
         yield quote(with_broken_marked(debate.synthesis.words, evidence))
     elif debate.closing:
-        yield f"None. The debate was closed by force: {_line(debate.closing.words)}"
+        yield f"None. The debate was closed by force: {one_line(debate.closing.words)}"
     else:
         yield "None yet: the debate is not closed."
 
 
-def _constraints(record: DecisionRecord) -> Iterator[str]:
+def _constraints(record: DecisionRecord, said: Said) -> Iterator[str]:
     for constraint in record.constraints:
-        yield f"{constraint.id} ({constraint.nature or 'nature not stated'}): {_line(constraint.statement)}"
+        nature = f"{constraint.nature or 'nature not stated'}{', blocks' if constraint.blocks else ''}"
+        became = constraint.outcome.replace("_", " ")
+        by = f": {said(constraint.sentence)}" if constraint.sentence else ""
+        yield f"{constraint.id} ({nature}): {said(constraint.statement)} → {became}{by}"
 
 
-def _verdicts(record: DecisionRecord) -> Iterator[str]:
+def _confirmation(record: DecisionRecord, said: Said) -> Iterator[str]:
+    """How Walls judged, and who voted how."""
     for verdict in record.verdicts:
-        yield f"T{verdict.turn}, {_line(verdict.agent)}: {verdict.verdict or 'no verdict stated'}"
+        rests = "" if verdict.grounded else ", resting on nothing that exists"
+        yield f"T{verdict.turn}, {said(verdict.agent)}: {verdict.verdict or 'no verdict stated'}{rests}"
+    for vote in record.votes:
+        counts = "" if vote.grounded else ", which does not count: it rests on nothing that exists"
+        name = f" {vote.name}" if vote.name else ""
+        reason = said(vote.reason)
+        yield f"{vote.slot}, {said(vote.agent)}, on {vote.on}: {vote.choice}{name}{counts}. {reason}"
 
 
 def _seats(seats: Iterable[SeatCost]) -> str:
@@ -146,7 +195,7 @@ def _seats(seats: Iterable[SeatCost]) -> str:
         cost = "unknown" if seat.cost_usd is None else f"${seat.cost_usd:.4f}"
         tokens = f"{seat.tokens.input} ({seat.tokens.cached}) | {seat.tokens.output}"
         models = ", ".join(seat.answered)
-        rows.append(f"| {seat.role} | {_cell(agent)} | {_cell(models)} | {seat.turns} | {tokens} | {cost} |")
+        rows.append(f"| {seat.role} | {cell(agent)} | {cell(models)} | {seat.turns} | {tokens} | {cost} |")
     return "\n".join(rows)
 
 
@@ -159,44 +208,33 @@ def _facts(record: DecisionRecord) -> Iterator[str]:
     if record.plan_hash:
         yield f"Plan: `{record.plan_hash}`"
     yield f"Cost of the turns: {cost}"
+    yield from _of_the_decision(record)
+    yield from _of_the_run(record)
+
+
+def _of_the_decision(record: DecisionRecord) -> Iterator[str]:
+    if record.reversibility:
+        yield f"Reversibility: {record.reversibility}"
+    if record.review_by:
+        yield f"To be reviewed by {record.review_by}"
+    if record.confidence:
+        yield f"Confidence, Door's own: {record.confidence.level}. {one_line(record.confidence.why)}"
+    for earlier in record.earlier_decisions:
+        touched = earlier.relation.replace("_", " ")
+        yield f"{touched} {earlier.id} {code(earlier.path)}: “{one_line(earlier.theirs)}” – “{one_line(earlier.ours)}”"
+
+
+def _of_the_run(record: DecisionRecord) -> Iterator[str]:
+    if record.turns_not_needed:
+        yield f"Closed early, with nothing open: {record.turns_not_needed} planned turns were not needed"
     if record.starved_roles:
         yield f"Roles that a round did without: {', '.join(record.starved_roles)}"
     for change in record.substitutions:
-        why = f" ({_line('; '.join(change.why))})" if change.why else ""
-        yield f"{change.slot}: {_line(change.route)} answered instead of {_line(change.asked)}{why}"
+        why = f" ({one_line('; '.join(change.why))})" if change.why else ""
+        yield f"{change.slot}: {one_line(change.route)} answered instead of {one_line(change.asked)}{why}"
     for attempts in record.attempts:
-        yield f"{attempts.slot}: calls that brought nothing: {_line('; '.join(attempts.failed))}"
+        yield f"{attempts.slot}: calls that brought nothing: {one_line('; '.join(attempts.failed))}"
     if record.resumed:
         yield f"Resumed {record.resumed} {'time' if record.resumed == 1 else 'times'}"
-    yield from (f"Changed: {_line(change)}" for change in record.changes)
-    yield from (f"Uncertain: {_line(call)}" for call in record.uncertain)
-
-
-def _warnings(record: DecisionRecord) -> Iterator[str]:
-    if record.warnings:
-        yield "### What to know"
-        yield _list(_line(warning) for warning in record.warnings)
-
-
-def _list(items: Iterable[str]) -> str:
-    return "\n".join(f"- {item}" for item in items) or "- None stated."
-
-
-def _glimpse(text: str) -> str:
-    words = " ".join(text.split()).lstrip("#>*- ")
-    return _line(words if len(words) <= 160 else f"{words[:157].rstrip()}…")
-
-
-def _line(text: str) -> str:
-    """One line that opens no markup: line ends become spaces, and what could begin HTML or a link is shown as text."""
-    line = " ".join(text.split()).replace("\\", "\\\\").replace("`", "'").replace("[", "\\[")
-    return _OPENS_HTML.sub("&lt;", line)
-
-
-def _code(text: str) -> str:
-    line = " ".join(text.split()).replace("`", "'")
-    return f"`{line}`"
-
-
-def _cell(text: str) -> str:
-    return _line(text).replace("|", "\\|")
+    yield from (f"Changed: {one_line(change)}" for change in record.changes)
+    yield from (f"Uncertain: {one_line(call)}" for call in record.uncertain)

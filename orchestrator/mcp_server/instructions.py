@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from orchestrator.export.markdown import quote
+from orchestrator.export.safe import quote
 from orchestrator.hall import rules
 from orchestrator.hall.debate import State
 from orchestrator.hall.terms import Mode, Role, Status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.export.markdown import quote
+from orchestrator.export.safe import quote
 from orchestrator.hall.results import DebateResult, TranscriptTurn
 
 

@@ -13,7 +13,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from building import THREAD, evidence_of, hall_at, plan_of
-from orchestrator.export.markdown import REHEARSAL_MARK, quote, render_adr
+from orchestrator.export.markdown import REHEARSAL_MARK, render_adr
+from orchestrator.export.safe import quote
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.terms import About, Role
@@ -24,6 +25,15 @@ from orchestrator.runner import open_debate
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
+WHERE_NEEDED = {
+    "Consequences",
+    "Objections that stand",
+    "What it hangs on",
+    "First steps",
+    "Assumptions",
+    "What is incomplete",
+    "What to know",
+}
 OURS = [
     "Context and Problem Statement",
     "Considered Options",
@@ -110,7 +120,7 @@ def headings(document: str) -> list[str]:
 def require_only_ours(document: str) -> None:
     title, *rest = headings(document)
     assert title
-    assert [heading for heading in rest if heading != "What to know"] == OURS
+    assert [heading for heading in rest if heading not in WHERE_NEEDED] == OURS
     blocks = {token.type.removesuffix("_open").removesuffix("_close") for token in outermost(document)}
     assert blocks <= {"heading", "paragraph", "inline", "blockquote", "bullet_list", "table"}
     html = [token for token in every(MARKDOWN.parse(body_of(document))) if token.type in ("html_block", "html_inline")]
