@@ -5,7 +5,8 @@ A constraint is named by its turn, T3.C1. It is answered in a line that begins w
 worded, and the last answer counts.
 
 A constraint of a BLOCKED verdict is a block. Door lifts it by changing course, not by judging it: a CONSTRAINT is
-rerouted or its path is dropped, an OPPORTUNITY becomes something to build. Wall may lift it too.
+rerouted or its path is dropped, an OPPORTUNITY becomes something to build. Wall may lift it too. What is lifted
+stays so until one of them says that it is open again.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ class Constraint:
 
     @property
     def is_open_block(self) -> bool:
-        lifted = bool(self.answers) and self.nature in _WORDS[self.answers[-1].word].lifts
+        lifted = False
+        for answer in self.answers:
+            lifted = answer.outcome is not Outcome.OPEN and (lifted or self.nature in _WORDS[answer.word].lifts)
         return self.blocks and not lifted
 
     def part(self, label: str) -> str:
