@@ -216,7 +216,7 @@ def _about_names(account: Account, ledger: Ledger) -> Iterator[str]:
     """Turns, constraints and lines of evidence that stand in its words and do not exist."""
     for words in _texts(account.model_dump()):
         yield from (f"There is no {name}: {_short(words)}" for name in ledger.grounds.missing_in(words))
-        for citation in citations(words):
+        for citation in citations(words, ledger.evidence):
             problem = check(citation, ledger.evidence)
             if problem:
                 yield f"{citation} does not hold ({problem}): {_short(words)}"

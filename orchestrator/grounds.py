@@ -39,11 +39,9 @@ class Grounds:
 
     def hold(self, name: str) -> bool:
         """Whether a turn (T3), a constraint (T3.C1) or lines of evidence (E1:12-18) of that name exist."""
-        if "." in name:
-            return name in self.constraints
-        if re.fullmatch(r"T\d{1,6}", name):
-            return 1 <= int(name[1:]) <= self.turns
-        cited = citations(f"[{name}]")
+        if _MENTIONED.fullmatch(name):
+            return name in self.constraints if "." in name else 1 <= int(name[1:]) <= self.turns
+        cited = citations(f"[{name}]", self.evidence)
         return len(cited) == 1 and check(cited[0], self.evidence) is None
 
     def existing(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -95,7 +93,8 @@ def _rests_on(debate: Debate, wall: Line, text: str, grounds: Grounds) -> tuple[
     number = wall.turn.turn_index + 1
     named = (name for name in mentioned(text) if int(name[1:].partition(".")[0]) < number)
     quoted = (f"T{line.turn.turn_index + 1}" for line in debate.turns if _quotes(text, line, number))
-    cited = (str(citation).strip("[]") for citation in citations(text) if check(citation, grounds.evidence) is None)
+    found = citations(text, grounds.evidence)
+    cited = (str(citation).strip("[]") for citation in found if check(citation, grounds.evidence) is None)
     stated = (f"T{number}.{constraint.id}" for constraint in read_wall(text).constraints)
     return tuple(dict.fromkeys([*grounds.existing(named), *quoted, *cited, *stated]))
 
