@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -195,8 +196,9 @@ class Assigning:
 def _unreadable(shape: type[Answer], text: str) -> str | None:
     """Why a reply is no answer of that shape, or none that the hall would take."""
     try:
-        read(text, shape)
-        require_words(text, "answer")
+        answer = read(text, shape)
+        for words in (text, json.dumps(answer.model_dump(), ensure_ascii=False)):  # an escape may hide what it writes
+            require_words(words, "answer")
     except Unreadable as error:
         return " ".join(error.problems)
     except InvalidInput as refused:

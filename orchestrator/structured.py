@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails
 _OPENS = re.compile(r'\{|\[(?=\s*[\[{"])')
 _MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 _DEEPEST = 64  # brackets in brackets; no answer needs so many, and Python's reader has an end somewhere
 _MOST_TOLD = 10  # problems
 
@@ -175,8 +176,11 @@ def _members(piece: _Piece) -> dict[str, Any]:
     except ValueError as error:  # also a number of thousands of digits
         where = f" at {piece.text[error.pos :]!r:.40}" if isinstance(error, json.JSONDecodeError) else ""
         raise _NoJson(f"This is no JSON: {getattr(error, 'msg', 'a number is too long')}{where}.") from error
-    if half := _SURROGATE.search(json.dumps(members, ensure_ascii=False)):
+    written = json.dumps(members, ensure_ascii=False)
+    if half := _SURROGATE.search(written):
         raise _NoJson(f"A text holds \\u{ord(half[0]):04x} alone, which is half a character.")
+    if _NUL.search(written):
+        raise _NoJson("A text holds \\u0000, which no text here can; leave it out.")
     return members
 
 

@@ -196,6 +196,9 @@ def test_an_answer_that_is_cut_off_is_not_replaced_by_an_earlier_one() -> None:
         (BARE.replace("No way", r"\ud83d"), r"A text holds \ud83d alone, which is half a character."),
         (BARE.replace("No way", "\udc00"), r"A text holds \udc00 alone, which is half a character."),
         (BARE.replace('"why"', r'"why\ud83d"'), r"A text holds \ud83d alone, which is half a character."),
+        (BARE.replace("No way", r"No\u0000way"), r"A text holds \u0000, which no text here can; leave it out."),
+        (BARE.replace("No way", "No\0way"), r"A text holds \u0000, which no text here can; leave it out."),
+        (BARE.replace('"why"', r'"why\\\u0000"'), r"A text holds \u0000, which no text here can; leave it out."),
         (BARE + json.dumps(OBJECT | {"choice": "approve"}), "There are two answers that differ; "),
     ],
 )
@@ -261,7 +264,9 @@ def test_a_text_of_nothing_but_brackets_is_refused_in_one_pass(text: str) -> Non
 
 # ---------------------------------------------------------------- laws
 
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.text('{}[]":,\\ `\n', max_size=12)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30) | st.text(
+    '{}[]":,\\ `\n', max_size=12
+)
 VOTES = st.builds(
     Vote,
     choice=st.sampled_from(["approve", "object"]),
