@@ -37,13 +37,14 @@ def _one_line(text: str) -> str:
     return " ".join(_words(text).split())
 
 
-def _name(text: str) -> str:
-    return plain_name("".join(filter(str.isprintable, text)))[:100]
+def _named(names: tuple[str, ...]) -> tuple[str, ...]:
+    plain = (plain_name("".join(filter(str.isprintable, name)))[:100].strip() for name in names)
+    return tuple(filter(None, plain))
 
 
 Words = Annotated[str, AfterValidator(_words)]
 OneLine = Annotated[str, AfterValidator(_one_line)]
-Name = Annotated[str, AfterValidator(_name)]
+Names = Annotated[tuple[str, ...], AfterValidator(_named)]
 
 
 class Settlement(Answer):
@@ -58,7 +59,7 @@ class VoteAnswer(Answer):
 
     choice: Literal["approve", "object"]
     reason: Words = Field(description="why, in your own words; of an objection the objection itself")
-    rests_on: tuple[Name, ...] = Field(
+    rests_on: Names = Field(
         description="what the reason rests on, by name: turns (T3), constraints (T3.C1), lines of evidence (E1:12-18)"
     )
     would_settle_it: Settlement | None = Field(description="what would end the objection; null when you approve")
@@ -230,8 +231,8 @@ def objections_in(votes: Iterable[CastVote]) -> tuple[CastVote, ...]:
 
 
 def standing_objections(votes: Sequence[CastVote]) -> tuple[CastVote, ...]:
-    """The objections whose voters have approved nothing since."""
-    last_approval = {vote.voter: vote.seq for vote in votes if vote.choice is Choice.APPROVE}
+    """The objections whose voters have approved nothing since, in a vote that counts."""
+    last_approval = {vote.voter: vote.seq for vote in votes if vote.counts and vote.choice is Choice.APPROVE}
     return tuple(vote for vote in objections_in(votes) if last_approval.get(vote.voter, -1) < vote.seq)
 
 
