@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 
 import anyio
@@ -129,7 +129,7 @@ async def test_a_draft_that_was_mended_or_came_from_another_route_is_known_with_
     assert (wind.answered, set(wind.tried or ())) == ("the one that answered", set(tried))
     assert sorted(wind.tried or ()) == sorted(tried)
     assert (wind.input, wind.cost) == (100 * charged, format(Decimal("0.01") * charged, "f"))
-    assert run.spent == calls(charged + 3)
+    assert run.spent == calls(charged + 4)  # with the checklist, Wall, Door, and Door's account
     (known,) = [event for event in events if isinstance(event, DraftFinished) and event.role == Role.WIND]
     assert (known.known, known.input) == (True, 0)  # an event counts what its process pays
     record = record_of(run.debate)
@@ -158,7 +158,7 @@ async def test_a_seat_that_failed_is_asked_anew_and_its_turn_says_what_was_tried
     assert seat is not None
     assert len(seat.tried or ()) == len(play)
     assert seat.input == (100 if play[0] is refused else 300)
-    assert run.spent.input == 400 if play[0] is refused else 600
+    assert run.spent.input == (500 if play[0] is refused else 700)
 
 
 async def test_a_second_try_for_what_a_wall_lacks_is_known_too(hall: Hall) -> None:
@@ -215,7 +215,7 @@ async def test_a_reply_of_the_same_process_that_was_no_turn_counts_once_though_a
     seat = turns_of(run.debate)[0].seat
     assert seat is not None
     assert (seat.tried, seat.input) == (("test/a: degenerate",) * 2, 300)
-    assert run.spent == calls(6)
+    assert run.spent == calls(7)
 
 
 # ------------------------------------------------------------------------------------------- requests that are too long
@@ -250,10 +250,11 @@ async def test_a_request_that_is_too_long_goes_to_the_next_route_that_reads_more
     with anyio.fail_after(10):
         run = await hold(hall, plan, model, events.append)
     doors = [request.model for request in model.requests if request.task.role is Role.DOOR]
-    assert doors == ["test/8k", "test/8k", "test/32k"]
+    assert doors == ["test/8k", "test/8k", "test/32k", "test/8k", "test/32k"]
     record = record_of(run.debate)
-    assert [(one.route, one.why) for one in record.substitutions] == [("test/32k", ("test/8k: context_too_long",))]
-    assert turns_of(run.debate)[-1].seat is not None
+    assert [(one.slot, one.route, one.why) for one in record.substitutions] == [
+        (slot, "test/32k", ("test/8k: context_too_long",)) for slot in ("R2.Door.1", "R2.Door.account")
+    ]
     assert not [event for event in events if isinstance(event, Summarised)]
 
 
@@ -261,7 +262,7 @@ async def test_a_route_of_unknown_size_may_read_more(hall: Hall) -> None:
     model = Scripted(reads("test/8k"))
     with anyio.fail_after(10):
         await hold(hall, two_rounds({"test/8k": 8000}, ["test/8k", "test/unknown"]), model)
-    assert [request.model for request in model.requests][-2:] == ["test/8k", "test/unknown"]
+    assert [request.model for request in model.requests][-4:] == ["test/8k", "test/unknown"] * 2  # turn and account
 
 
 async def test_where_every_window_is_too_small_the_oldest_turns_are_summarised_for_that_seat_alone(
@@ -274,8 +275,8 @@ async def test_where_every_window_is_too_small_the_oldest_turns_are_summarised_f
         run = await hold(hall, plan, model, events.append)
         with hall_at(tmp_path / "other") as untouched:
             await hold(untouched, plan, other)
-    too_long, summary, again = model.requests[-3:]
-    assert model.requests[:-3] == other.requests[:-1]  # nobody else saw another prompt
+    *before, too_long, summary, again = before_the_account(model)
+    assert before == before_the_account(other)[:-1]  # nobody else saw another prompt
     assert (summary.task.step, summary.max_output_tokens) == ("summary", 2000)
     assert "T1: Wind" in summary.messages[-1].text
     assert "T3: Door" in summary.messages[-1].text
@@ -283,14 +284,21 @@ async def test_where_every_window_is_too_small_the_oldest_turns_are_summarised_f
     assert [message.text for message in again.messages[:2]] == [message.text for message in too_long.messages[:2]]
     assert "a summary of T1 to T3, made for you" in again.messages[2].text
     assert again.messages[3:] == too_long.messages[5:]
-    (told,) = [event for event in events if isinstance(event, Summarised)]
-    assert (told.slot, told.turns) == ("R2.Door.1", 3)
+    told = [(event.slot, event.turns) for event in events if isinstance(event, Summarised)]
+    assert told == [("R2.Door.1", 3), ("R2.Door.account", 3), ("R2.Door.account", 5)]  # there is one turn more by then
     seat = turns_of(run.debate)[-1].seat
     assert seat is not None
     assert (seat.summarised, seat.input, seat.tried) == (3, 200, ("test/8k: context_too_long",))
     (warning,) = [text for text in record_of(run.debate).warnings if "summary" in text]
     assert warning == ("T6 (Door, door-agent): its model could not read all turns; of T1 to T3 it read a summary.")
-    assert run.spent == calls(len(model.requests) - 1)
+    account = [request.task.step for request in model.requests[len(before) + 3 :]]
+    assert account == ["account", "summary", "account", "summary", "account"]
+    assert record_of(run.debate).summary == "It is done step by step."
+    assert run.spent == calls(len(model.requests) - 3)  # those that were too long brought nothing
+
+
+def before_the_account(model: Scripted) -> list[Request]:
+    return list(takewhile(lambda request: request.task.step != "account", model.requests))
 
 
 async def test_more_is_summarised_where_half_is_not_enough_and_no_more_than_that(hall: Hall) -> None:
@@ -352,10 +360,10 @@ async def test_a_summary_that_was_paid_for_is_not_bought_again(hall: Hall) -> No
             await hold(hall, plan, DyingAfterTheSummary())
         model = Scripted(table)
         run = await resume(hall, model)
-    assert [request.task.step for request in model.requests] == ["turn", "turn"]  # too long, and with its summary
-    assert [
-        intent.step for intent in (line.record for line in hall.journal(THREAD)) if isinstance(intent, Intent)
-    ].count("summary") == 1
+    steps = [request.task.step for request in before_the_account(model)]
+    assert steps == ["turn", "turn"]  # too long, and with its summary
+    intents = [line.record for line in hall.journal(THREAD) if isinstance(line.record, Intent)]
+    assert [intent.step for intent in intents if intent.slot == "R2.Door.1"].count("summary") == 1
     seat = turns_of(run.debate)[-1].seat
     assert seat is not None
     assert (seat.summarised, seat.input) == (3, 200)
