@@ -146,7 +146,7 @@ def problems_of(account: Account, ledger: Ledger) -> tuple[str, ...]:
 def answered_in(account: Account, constraint: Constraint, ledger: Ledger) -> Answered | None:
     """What an account says of a constraint, where that holds."""
     told = [answer for answer in account.constraints if answer.id == constraint.id]
-    return told[0] if len(told) == 1 and not any(_wrong(told[0], ledger)) else None
+    return told[0] if len(told) == 1 and not any(_wrong(told[0], constraint, ledger)) else None
 
 
 def stands_in(words: str, text: str) -> bool:
@@ -166,10 +166,12 @@ def _about_constraints(account: Account, ledger: Ledger) -> Iterator[str]:
         elif len(told) > 1:
             yield f"{constraint.id} has {len(told)} outcomes."
         else:
-            yield from _wrong(told[0], ledger)
+            yield from _wrong(told[0], constraint, ledger)
 
 
-def _wrong(answer: Answered, ledger: Ledger) -> Iterator[str]:
+def _wrong(answer: Answered, constraint: Constraint, ledger: Ledger) -> Iterator[str]:
+    if answer.outcome != "open" and (why := constraint.why_open) is not None:
+        yield why
     if answer.outcome != "open" and not answer.sentence:
         yield f"{answer.id} is {answer.outcome} by no sentence of the synthesis."
     elif answer.sentence and not stands_in(answer.sentence, ledger.synthesis):

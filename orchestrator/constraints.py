@@ -113,6 +113,17 @@ class Constraint:
             lifted = answer.outcome is not Outcome.OPEN and (lifted or self.nature in _WORDS[answer.word].lifts)
         return self.blocks and not lifted
 
+    @property
+    def why_open(self) -> str | None:
+        """Why it is open, whatever is claimed; None where a claim may close it."""
+        last = self.answers[-1] if self.answers else None
+        if self.is_open_block:
+            said = f"{last.where} answers {last.word}, which lifts no block" if last else "Door does not answer it"
+            return f"{self.id} blocks, and {said}."
+        if last is not None and last.role is Role.WALL and last.outcome is Outcome.OPEN:
+            return f"{self.id} stands, as {last.where} says, and nobody answers that."
+        return None
+
     def part(self, label: str) -> str:
         return self.parts.get(label, "").strip(" *_")
 

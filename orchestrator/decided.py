@@ -134,8 +134,8 @@ class Decided:
             )
 
     def _outcome(self, constraint: Constraint) -> tuple[Outcome, str | None]:
-        """An outcome that nothing in the synthesis bears out, or that leaves a block standing, is none."""
-        if constraint.is_open_block:
+        """An outcome that nothing in the synthesis bears out, or that leaves standing what stands, is none."""
+        if constraint.why_open is not None:
             return Outcome.OPEN, None
         if self.account is not None:
             told = answered_in(self.account, constraint, self.ledger)
@@ -203,12 +203,8 @@ class Decided:
                 yield option.title.rstrip(".")
 
     def unlifted(self) -> Iterator[str]:
-        """The blocks that stand, a sentence each."""
-        for constraint in self.case.constraints:
-            if constraint.is_open_block:
-                last = constraint.answers[-1] if constraint.answers else None
-                said = f"{last.where} answers {last.word}, which lifts no block" if last else "Door does not answer it"
-                yield f"{constraint.id} blocks, and {said}."
+        """The constraints that nobody can claim to be answered, a sentence each."""
+        return (why for constraint in self.case.constraints if (why := constraint.why_open) is not None)
 
 
 def _last_ballot(votes: Sequence[CastVote]) -> tuple[CastVote, ...]:

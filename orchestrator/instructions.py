@@ -112,6 +112,7 @@ def _door(plan: Plan, task: Task, constraints: Sequence[Constraint]) -> Iterator
     yield from answering(constraints)
     if task.last:
         yield f"Yours is the last turn. {_DECIDES}"
+        yield from _again(constraints)
         return
     yield (
         "The debate goes on after you: say what the next round must settle. End with the heading `## OPEN` and under "
@@ -119,6 +120,13 @@ def _door(plan: Plan, task: Task, constraints: Sequence[Constraint]) -> Iterator
     )
     if plan.recipe.early_close:
         yield f"If nothing is open any more the debate ends with your turn. Then: {_DECIDES}"
+        yield from _again(constraints)
+
+
+def _again(constraints: Sequence[Constraint]) -> Iterator[str]:
+    answered = [each for each in constraints if each.answers and not each.is_open_block]
+    if answered:
+        yield f"It answers every constraint, those that were answered before too: {_names(answered)}."
 
 
 _DECIDES = (
@@ -182,6 +190,7 @@ def refine_instruction(task: Task, constraints: Sequence[Constraint], objections
         f"Under the heading `## OBJECTIONS` answer each one by its name, a line each, `- [O1] what you changed, or why "
         f"not`: {', '.join(objections)}.",
         *answering(constraints),
+        *_again(constraints),
     ]
     return "\n".join(lines)
 
