@@ -43,7 +43,7 @@ class Wanted:
         consensus: whether Wind and Wall vote on the synthesis; None leaves it to the recipe.
         early_close: whether the debate ends once nothing is open; None leaves it to the recipe.
         adr: folders of earlier decisions.
-        context_limit: the most tokens of evidence; what does not fit is left out, and a notice says so.
+        context_limit: the most tokens of evidence, None for the usual; a notice says what does not fit.
     """
 
     recipe: str = "standard"
@@ -58,7 +58,7 @@ class Wanted:
     consensus: bool | None = None
     early_close: bool | None = None
     adr: Sequence[str] = ()
-    context_limit: int = DEFAULT_TOKENS
+    context_limit: int | None = None
 
 
 def prepare(
@@ -96,7 +96,7 @@ def prepare(
         within=within,
         standard_input=standard_input,
         adr=wanted.adr,
-        budget_tokens=wanted.context_limit,
+        budget_tokens=wanted.context_limit or DEFAULT_TOKENS,
     )
     plan = make_plan(
         recipe,

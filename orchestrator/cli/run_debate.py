@@ -59,7 +59,20 @@ SECONDS = _Limit("number of seconds", "600", float)
 @click.option("--wall", multiple=True, metavar="MODEL", help="The model for Wall; again for a fallback.")
 @click.option("--door", multiple=True, metavar="MODEL", help="The model for Door; again for a fallback.")
 @click.option("--rehearse", is_flag=True, help="Ask no model: write worksheets for a debate held by people.")
-@click.option("--context", "-c", multiple=True, metavar="PATH|GLOB", help="Evidence: text files, numbered and cited.")
+@click.option(
+    "--context",
+    "-c",
+    multiple=True,
+    metavar="PATH|GLOB|git:A..B|-",
+    help="Evidence, numbered and cited: a file (text, PDF, DOCX), a folder, a glob, a diff, standard input.",
+)
+@click.option("--adr", multiple=True, metavar="DIR", help="Evidence: a folder of decision records (.md).")
+@click.option(
+    "--context-limit",
+    type=TOKENS,
+    metavar="N",
+    help="Take at most so many tokens of evidence, 4 bytes to each; what does not fit is named. [default: 100,000]",
+)
 @click.option("--thread-id", metavar="ID", help="[default: the date and the topic's words]")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[default: ./debates/<thread id>]")
 @click.option(
@@ -96,6 +109,8 @@ def run_debate(
     door: tuple[str, ...],
     rehearse: bool,
     context: tuple[str, ...],
+    adr: tuple[str, ...],
+    context_limit: int | None,
     thread_id: str | None,
     out: Path | None,
     formats: tuple[str, ...],
@@ -119,7 +134,7 @@ def run_debate(
 
     \b
     run-debate --rehearse --recipe fortress "Should we move billing to Kafka?"
-    run-debate -r fortress -c 'docs/**/*.md' "Should we move billing to Kafka?"
+    run-debate -r fortress -c docs -c git:main..HEAD --adr docs/adr "Should we move billing to Kafka?"
     run-debate --resume 2026-01-06-should-we-move-billing-to-kafka
 
     Exit codes: 0 decided, 1 internal error, 2 usage or configuration, 3 paused, 4 closed without consensus or by force,
@@ -136,13 +151,27 @@ def run_debate(
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
     wanted = Wanted(
-        recipe, tier, models, voices, rehearse, context, limits, assume_price, on_failure, consensus, early_close
+        recipe,
+        tier,
+        models,
+        voices,
+        rehearse,
+        context,
+        limits,
+        assume_price,
+        on_failure,
+        consensus,
+        early_close,
+        adr,
+        context_limit,
     )
     if resume is None:
         from orchestrator.cli.running import run
 
         if topic is None:
             raise click.UsageError("Missing argument 'TOPIC'.", ctx)
+        if topic == "-" and "-" in context:
+            raise click.UsageError("TOPIC and --context cannot both be standard input (-).", ctx)
         sys.exit(run(call, topic, wanted))
     else:
         from orchestrator.cli.resuming import resume as go_on
@@ -151,7 +180,19 @@ def run_debate(
         sys.exit(go_on(call, resume, wanted))
 
 
-_OF_A_NEW_DEBATE = ("topic", "recipe", "tier", "rehearse", "context", "consensus", "early_close", "thread_id", "dry_run")
+_OF_A_NEW_DEBATE = (
+    "topic",
+    "recipe",
+    "tier",
+    "rehearse",
+    "context",
+    "adr",
+    "context_limit",
+    "consensus",
+    "early_close",
+    "thread_id",
+    "dry_run",
+)
 
 
 def _require_only_what_can_change(ctx: click.Context) -> None:

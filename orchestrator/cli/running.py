@@ -35,13 +35,13 @@ def run(call: Call, topic: str, wanted: Wanted) -> int:
 
 
 def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
-    topic = _from_standard_input() if given == "-" else given
+    topic = _topic_from(_standard_input()) if given == "-" else given
     require_words(topic, "topic")
     if call.thread_id is not None:
         require_thread_id(call.thread_id)
     if call.out is not None and not call.dry_run:
         run_folder.require_unused(call.out)
-    plan = prepare(wanted, os.environ, _working_folder())
+    plan = prepare(wanted, os.environ, _working_folder(), standard_input=_standard_input)
     Switchboard().require(plan.routes)
     place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
     if call.dry_run:
@@ -54,17 +54,24 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
     return finished(call, plan, ended, place)
 
 
-def _from_standard_input() -> str:
+def _standard_input() -> bytes:
     if sys.stdin is None:
-        raise UsageError("Standard input is closed, so that it holds no topic.", "Give the topic in place of -.")
+        raise UsageError(
+            "Standard input is closed, so that it holds nothing.", "Give the topic, or files, in place of -."
+        )
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
-    except UnicodeDecodeError as error:
-        raise UsageError("The topic on standard input is not UTF-8.", "Send it as UTF-8 text.") from error
+        return sys.stdin.buffer.read()
     except OSError as error:
         raise UsageError(
-            f"Standard input cannot be read: {error.strerror}.", "Give the topic in place of -."
+            f"Standard input cannot be read: {error.strerror}.", "Give the topic, or files, in place of -."
         ) from error
+
+
+def _topic_from(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError("The topic on standard input is not UTF-8.", "Send it as UTF-8 text.") from error
 
 
 def _working_folder() -> Path:

@@ -141,7 +141,23 @@ OtherVoices = Annotated[
 ]
 Rehearse = Annotated[bool, Field(description="Ask no model: write worksheets for a debate held by people.")]
 ContextFiles = Annotated[
-    list[str] | None, Field(description="Evidence: text files and globs below the server's roots.")
+    list[str] | None,
+    Field(
+        description="Evidence below the server's roots: files (text, PDF, DOCX), folders, globs, and of the repository "
+        "they are in diffs (git:main..HEAD)."
+    ),
+]
+DecisionRecords = Annotated[
+    list[str] | None, Field(description="Evidence: folders of earlier decision records (.md), below the roots.")
+]
+ContextLimit = Annotated[
+    int | None,
+    Field(
+        description="Take at most so many tokens of evidence, 4 bytes to each; a warning names what does not fit. "
+        "100,000 if left out.",
+        ge=1,
+        le=MOST,
+    ),
 ]
 NewThreadId = Annotated[str | None, Field(description="The date and the topic's words if left out.", max_length=128)]
 Wait = Annotated[bool, Field(description="Answer when the debate has ended, with progress; false answers at once.")]

@@ -89,6 +89,8 @@ class RunTools:
         door: p.Voices = None,
         rehearse: p.Rehearse = False,
         context: p.ContextFiles = None,
+        adr: p.DecisionRecords = None,
+        context_limit: p.ContextLimit = None,
         thread_id: p.NewThreadId = None,
         cost_limit: p.CostLimit = None,
         token_limit: p.TokenLimit = None,
@@ -109,9 +111,21 @@ class RunTools:
         from orchestrator.wanted import Wanted
 
         limits = _limits(cost_limit, token_limit, time_limit)
-        voices, files = _voices(wind, wall, door), tuple(context or ())
+        voices = _voices(wind, wall, door)
         wanted = Wanted(
-            recipe, tier, models, voices, rehearse, files, limits, assume_price, on_failure, consensus, early_close
+            recipe,
+            tier,
+            models,
+            voices,
+            rehearse,
+            tuple(context or ()),
+            limits,
+            assume_price,
+            on_failure,
+            consensus,
+            early_close,
+            tuple(adr or ()),
+            context_limit,
         )
         plan = await anyio.to_thread.run_sync(self.launcher.plan, topic, wanted)
         return await self._held(plan, partial(self.launcher.open, plan, topic, thread_id), ctx, wait)

@@ -168,14 +168,17 @@ def test_a_voice_that_cannot_speak_is_refused(arguments: tuple[str, ...], senten
 
 CONTEXT = {
     "missing": ("missing.md", r"missing\.md: "),
-    "a folder": ("docs", r"docs: is a folder\. Give a glob"),
+    "a folder of nothing that can be read": ("docs", r"docs: leads to nothing that can be evidence: "),
     "a glob without a match": ("docs/*.txt", r"docs/\*\.txt: matches no file"),
     "binary": ("docs/binary.md", r"docs/binary\.md: is a binary file"),
     "not UTF-8": ("docs/latin.md", r"docs/latin\.md:1: .*UTF-8"),
     "a secret by its name": (".env", r"\.env: looks like a secret \(.*\); it was not read"),
-    "a secret by its content": ("docs/*.txt.md", r"docs/token\.txt\.md:2: holds what looks like a GitHub token"),
+    "a secret by its content": ("docs/token.txt.md", r"docs/token\.txt\.md:2: holds what looks like a GitHub token"),
     "oversize": ("docs/large.md", r"docs/large\.md: is larger than 1,048,576 bytes"),
     "a device": ("/dev/null", r"/dev/null: is a device"),
+    "no range of revisions": ("git:main", r"git:main: is no range of revisions\. Write it as git:main\.\.HEAD"),
+    "no repository": ("git:main..HEAD", r"git:main\.\.HEAD: .* is in no git repository\."),
+    "an empty standard input": ("-", r"Standard input is empty, so that it holds no evidence\."),
 }
 
 
@@ -224,11 +227,23 @@ def test_standard_input_that_holds_no_topic_is_refused(sent: bytes, sentence: st
     assert sentence in refused("--rehearse", "-", input=sent)
 
 
+def test_a_folder_without_decision_records_is_refused(refused: Refused, work: Path) -> None:
+    (work / "adr").mkdir()
+    (work / "adr" / "README.md").write_text("# Decisions\n")
+    assert "adr: holds no decision record" in refused("--rehearse", "--adr", "adr", "Kafka?")
+
+
+def test_standard_input_is_the_topic_or_evidence_and_not_both(refused: Refused) -> None:
+    said = refused("--rehearse", "--context", "-", "-", input=b"Kafka?")
+    assert "TOPIC and --context cannot both be standard input (-)." in said
+    assert "Standard input can be read once only." in refused("--rehearse", "-c", "-", "-c", "-", "Kafka?", input=b"x")
+
+
 @pytest.mark.slow
 def test_closed_or_unreadable_standard_input_is_refused(script: Script) -> None:
     closed = script("run-debate", "--rehearse", "-", shell='exec "$@" <&-')
     assert (closed.returncode, closed.stdout) == (2, b"")
-    assert closed.stderr.startswith(b"error: Standard input is closed, so that it holds no topic.")
+    assert closed.stderr.startswith(b"error: Standard input is closed, so that it holds nothing.")
     unreadable = script("run-debate", "--rehearse", "-", shell='exec "$@" 0>unreadable')
     assert (unreadable.returncode, unreadable.stdout) == (2, b"")
     assert unreadable.stderr.startswith(b"error: Standard input cannot be read: Bad file descriptor.")

@@ -314,6 +314,8 @@ def test_a_cost_limit_is_refused_where_nobody_knows_what_was_spent(
         (("--tier", "2"), "--tier"),
         (("--rehearse",), "--rehearse"),
         (("--context", "facts.md"), "--context"),
+        (("--adr", "docs/adr"), "--adr"),
+        (("--context-limit", "5"), "--context-limit"),
         (("--thread-id", "2026-01-07-x"), "--thread-id"),
         (("--dry-run",), "--dry-run"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -14,7 +15,9 @@ import pytest
 import yaml
 from click.testing import Result
 
+from orchestrator.evidence import DEFAULT_TOKENS
 from orchestrator.hall.hall import Hall
+from orchestrator.mcp_server.parameters import ContextLimit
 from orchestrator.shelves import folders
 
 TOPIC = "Should we move billing to Kafka?"
@@ -43,8 +46,8 @@ def bundled(kind: Any, name: str) -> Path:
     return folders(kind)[-1] / name
 
 
-def planned(run: Command, *arguments: str) -> dict[str, Any]:
-    result = run("--dry-run", "--json", *arguments, TOPIC)
+def planned(run: Command, *arguments: str, **sent: bytes) -> dict[str, Any]:
+    result = run("--dry-run", "--json", *arguments, TOPIC, **sent)
     assert result.exit_code == 0, result.output
     plan: dict[str, Any] = json.loads(result.stdout)
     return plan
@@ -229,6 +232,44 @@ def test_context_is_given_by_path_and_glob_and_hashed(run: Command, work: Path) 
     ]
     text = run("--rehearse", "-c", "docs/a.md", "--dry-run", TOPIC).stdout
     assert re.search(r"^E1 docs/a\.md, 2 lines, sha256:[0-9a-f]{64}$", text, re.MULTILINE)
+
+
+def test_a_folder_a_diff_standard_input_and_decision_records_are_evidence(run: Command, work: Path) -> None:
+    (work / "docs" / "adr").mkdir(parents=True)
+    (work / "docs" / "a.md").write_text("The file.\n")
+    (work / "docs" / "logo.png").write_bytes(b"\x89PNG\0")
+    (work / "docs" / "adr" / "0001-queue.md").write_text("# We use a queue\n")
+    git = ("git", "-C", work, "-c", "user.name=A", "-c", "user.email=a@example.com")
+    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "1"), ("rm", "-q", "--cached", "docs/a.md")):
+        subprocess.run([*git, *command], check=True)
+    subprocess.run([*git, "commit", "-qm", "2"], check=True)
+    arguments = ("-c", "docs", "-c", "git:HEAD~1..HEAD", "-c", "-", "--adr", "docs/adr")
+    plan = planned(run, "--rehearse", *arguments, input=b"Ten a second.\n")
+    assert [(piece["id"], piece["path"]) for piece in plan["evidence"]] == [
+        ("E1", "docs/a.md"),
+        ("E2", "git:HEAD~1..HEAD"),
+        ("E3", "standard input"),
+        ("E4", "docs/adr/0001-queue.md"),
+    ]
+    assert plan["notices"] == ["Left out of the evidence: docs/logo.png is a binary file (it holds NUL bytes)."]
+
+
+def test_what_does_not_fit_into_the_context_limit_is_told_and_stands_in_the_record(
+    rehearse: Command, work: Path
+) -> None:
+    (work / "a.md").write_text("x" * 41)
+    (work / "b.md").write_text("y" * 40)
+    result = rehearse("-c", "a.md", "-c", "b.md", "--context-limit", "10", TOPIC)
+    notice = "Left out of the evidence: a.md (11 tokens) does not fit into the rest of 10 tokens (4 bytes are taken"
+    assert f"note: {notice} for one).\n" in result.stderr
+    record = json.loads((only_run() / "debate.json").read_bytes())
+    assert notice in json.dumps(record)
+    assert result.exit_code == 0
+
+
+def test_the_usual_context_limit_is_what_the_help_says(run: Command) -> None:
+    assert f"[default: {DEFAULT_TOKENS:,}]" in " ".join(run("--help").output.split())
+    assert f"{DEFAULT_TOKENS:,} if left out" in str(ContextLimit)
 
 
 def test_a_thread_id_of_ones_own_names_thread_and_folder(rehearse: Command, debates: Listed) -> None:
