@@ -87,7 +87,7 @@ def show(thread_id: str, entries: bool, as_json: bool) -> None:
             showing.put(ledger, as_json, showing.entry_lines(ledger))
         else:
             debate = hall.get_debate(thread_id, include_metadata=True)
-            showing.put(debate, as_json, showing.page(debate, hall.debate(thread_id).first_words))
+            showing.put(debate, as_json, showing.page(debate, hall.debate(thread_id)))
 
 
 @AS_JSON

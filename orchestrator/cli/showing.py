@@ -11,8 +11,8 @@ from orchestrator import run_folder
 from orchestrator.cli.plain import answer, json_text, visible
 from orchestrator.errors import UsageError
 from orchestrator.files import write_atomically
-from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Body, FloorGiven
+from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import Body, FloorGiven, Refined, Vote
 from orchestrator.hall.export import export_octave
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
@@ -52,10 +52,10 @@ def _marked(marks: Sequence[str]) -> str:
     return "".join(f"{mark}: " for mark in marks)
 
 
-def page(debate: DebateResult, first_words: Sequence[str]) -> str:
+def page(debate: DebateResult, ledger: Debate) -> str:
     """Returns a debate for people; marks that say why they are there stand in paragraphs of their own."""
-    told = [words for words in first_words if words not in debate["marks"]]
-    bare = [mark for mark in debate["marks"] if mark in first_words]
+    told = [words for words in ledger.first_words if words not in debate["marks"]]
+    bare = [mark for mark in debate["marks"] if mark in ledger.first_words]
     parts = [
         *told,
         f"{_marked(bare)}{debate['thread_id']}: {debate['status']}, "
@@ -64,6 +64,7 @@ def page(debate: DebateResult, first_words: Sequence[str]) -> str:
         f"head {debate['head']}",
         _indented(debate["topic"]),
         *(_turn(turn) for turn in debate.get("transcript", [])),
+        *map(_settling, ledger.of(Vote, Refined)),
     ]
     if debate["synthesis"] is not None:
         parts += ["Synthesis", _indented(debate["synthesis"])]
@@ -107,6 +108,16 @@ def _turn(turn: TranscriptTurn) -> str:
     who = ", ".join(name for name in (turn["agent_role"], turn["model"]) if name)
     head = f"T{turn['turn_index'] + 1}  {turn['role']} ({turn['cognition']}), round {turn['round']}"
     return f"{head}{f', {who}' if who else ''}\n\n{_indented(turn['content'])}"
+
+
+def _settling(line: Line) -> str:
+    """A vote on the synthesis, or a new synthesis after it."""
+    body = line.entry.body
+    if isinstance(body, Vote):
+        who = f", {body.seat.slot}, {body.seat.agent}, {body.seat.answered}" if body.seat else ""
+        return f"Vote of {body.role}: {body.choice}{who}\n\n{_indented(line.words)}"
+    assert isinstance(body, Refined), "nothing else was asked for"
+    return f"Refinement {body.number} by Door\n\n{_indented(line.words)}"
 
 
 def _indented(text: str) -> str:
