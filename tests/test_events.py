@@ -31,10 +31,13 @@ from orchestrator.events import (
     RunStarted,
     SeatMissing,
     SentBack,
+    Settled,
     Stream,
     Summarised,
+    SynthesisRefined,
     Told,
     TurnCommitted,
+    VoteCast,
 )
 from orchestrator.models.scripted import Scripted
 from orchestrator.runner import run_debate
@@ -67,6 +70,8 @@ async def test_a_speed_run_tells_all_that_happens_in_the_order_in_which_it_happe
         DraftStarted(**seat("Door", "turn"), lens=None),
         DraftFinished(**seat("Door", "turn"), **spent("test/door-0102")),
         committed("Door", 2, debate.turns[2].hash),
+        DraftStarted(**seat("Door", "account"), lens=None),
+        DraftFinished(**seat("Door", "account"), **spent("test/door-0102")),
         Closed(status="synthesis", head=debate.head),
     ]
     assert [one.seq for one in told] == list(range(len(told)))
@@ -76,8 +81,8 @@ async def test_a_speed_run_tells_all_that_happens_in_the_order_in_which_it_happe
 
 
 def seat(role: str, step: str) -> dict[str, str]:
-    agent = f"{role.lower()}-agent"
-    return {"slot": f"R1.{role}.1", "role": role, "agent": agent, "step": step, "model": f"test/{role.lower()}"}
+    agent, place = f"{role.lower()}-agent", "account" if step == "account" else "1"
+    return {"slot": f"R1.{role}.{place}", "role": role, "agent": agent, "step": step, "model": f"test/{role.lower()}"}
 
 
 COUNTED = {"input": 100, "cached": 40, "output": 10, "cost_usd": Decimal("0.01")}
@@ -114,6 +119,9 @@ ONE_OF_EACH = [
     Resumed(turns=2, seconds=12.5, uncertain=("R1.Wall.1 apply, attempt 1 through a at now",), **COUNTED),
     LimitReached(limit="cost_usd", message="The next call could take $1.", closes=True),
     committed("Wall", 1, "sha256:t"),
+    VoteCast(slot="V1.Wall.1", role="Wall", agent="wall-agent", choice="object"),
+    SynthesisRefined(slot="V1.Door.1", agent="door-agent", answers=("O1", "O3")),
+    Settled(round=2, turns=6),
     HeadMoved(head="sha256:h", turns=1),
     Paused(code="paused", message="Wall could not be heard."),
     Closed(status="synthesis", head="sha256:h"),
@@ -145,7 +153,7 @@ def test_types_are_distinct_and_spelled_as_in_the_design() -> None:
     types = [event.type for event in ONE_OF_EACH]
     assert len(set(types)) == len(types)
     assert {"run_started", "round_started", "draft_started", "draft_finished", "turn_committed", "retried"} < set(types)
-    assert {"fell_back", "head_moved", "paused", "closed"} < set(types)
+    assert {"fell_back", "head_moved", "vote_cast", "limit_reached", "paused", "closed"} < set(types)
 
 
 def test_every_reader_is_told_everything_in_order() -> None:

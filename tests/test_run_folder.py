@@ -209,7 +209,7 @@ def test_a_plan_is_a_screen_of_rounds_with_a_seat_a_line() -> None:
         "  Wall critical-engineer      test/wall  (cost, capacity and reversibility)",
         "  Door technical-architect    test/door",
     ]
-    assert lines[-2:] == ["E1 notes.md, 2 lines, sha256:0123", "14 calls, at most 6 of them one after another"]
+    assert lines[-2:] == ["E1 notes.md, 2 lines, sha256:0123", "15 calls, at most 7 of them one after another"]
 
 
 def test_the_plan_for_people_holds_no_text_of_the_prompts() -> None:
