@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -73,16 +73,22 @@ def schema_of(shape: type[Answer]) -> dict[str, Any]:
     Raises:
         TypeError: the shape holds itself, a mapping or a tuple of fixed length, which no strict schema can say.
     """
+    schema: dict[str, Any] = json.loads(_schema_text(shape))
+    return schema
+
+
+@cache  # pydantic takes longer for it than a call takes for all else; as a text nobody can change it for the next
+def _schema_text(shape: type[Answer]) -> str:
     schema = shape.model_json_schema()
-    return _strict(schema, schema.get("$defs", {}))
+    return json.dumps(_strict(schema, schema.get("$defs", {})), ensure_ascii=False, separators=(",", ":"))
 
 
 def asking_for(shape: type[Answer]) -> str:
     """The words that ask for an answer, for models that take no schema and for those that only claim to."""
-    schema = json.dumps(schema_of(shape), ensure_ascii=False, separators=(",", ":"))
     return (
         "Answer with one JSON object and nothing else: no word before or after it, no code fence. Give every key of "
-        f"this JSON schema, null where it allows that and there is nothing to say, and no other key:\n{schema}"
+        f"this JSON schema, null where it allows that and there is nothing to say, and no other key:\n"
+        f"{_schema_text(shape)}"
     )
 
 
