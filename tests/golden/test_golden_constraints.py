@@ -1,0 +1,132 @@
+"""Planted constraints: what became of each stands in the record as it was planted, and nothing else does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from building import account_text, plan_of
+from golden.planting import CONSTRAINT, OPPORTUNITY, answered, door, held, settlement, stated, statement, wall
+from orchestrator.constraints import Outcome
+from orchestrator.decided import AnswerGiven
+from orchestrator.hall.terms import Role, SettledBy, Status
+
+pytestmark = pytest.mark.anyio
+
+FATES = [Outcome.MET, Outcome.TRADED_OFF, Outcome.REFUTED, None]  # None: Door ignores it
+PLANTED = [(f"C{number}", nature, fate) for number, (nature, fate) in enumerate(
+    [(nature, fate) for nature in (CONSTRAINT, OPPORTUNITY) for fate in FATES], start=1
+)]  # fmt: skip
+IGNORED = [name for name, _, fate in PLANTED if fate is None]
+WORD = {Outcome.MET: "MET", Outcome.TRADED_OFF: "TRADED OFF", Outcome.REFUTED: "REFUTED"}
+
+
+def sentence(name: str) -> str:
+    return f"For {name} the outbox is the way."
+
+
+ROWS = [stated(name, nature) for name, nature, _ in PLANTED]
+SYNTHESIS = door(*(f"- [T2.{name}] {WORD[fate]}: {sentence(name)}" for name, _, fate in PLANTED if fate))
+ACCOUNT = account_text(
+    constraints=[answered(f"T2.{name}", fate or "open", sentence(name) if fate else None) for name, _, fate in PLANTED]
+)
+
+
+@pytest.mark.parametrize("verdict", ["APPROVED", "CONDITIONAL"])
+async def test_met_traded_off_refuted_and_ignored_constraints_are_what_was_planted(
+    tmp_path: Path, verdict: str
+) -> None:
+    run = await held(
+        tmp_path, plan_of("speed"), {"Wall 1": wall(verdict, *ROWS), "Door 1": SYNTHESIS, "account": ACCOUNT}
+    )
+    found = run.record.constraints
+    assert [(each.id, each.statement, each.nature, each.turn) for each in found] == [
+        (f"T2.{name}", statement(name), nature, 2) for name, nature, _ in PLANTED
+    ]
+    assert [(each.outcome, each.sentence) for each in found] == [
+        (fate or Outcome.OPEN, sentence(name) if fate else None) for name, _, fate in PLANTED
+    ]
+    assert [each.answers for each in found] == [
+        (AnswerGiven(where="T3", role=Role.DOOR, word=WORD[fate], sentence=sentence(name)),) if fate else ()
+        for name, _, fate in PLANTED
+    ]
+    assert Counter(each.outcome for each in found) == dict.fromkeys(Outcome, 2)
+    assert [(each.turn, each.verdict, each.grounded) for each in run.record.verdicts] == [(2, verdict, True)]
+    assert not any(each.blocks or each.lifted for each in found)
+    assert (run.record.incomplete, run.record.status) == ((), Status.SYNTHESIS)
+
+
+async def test_an_ignored_constraint_is_dissent_in_walls_words_with_what_would_end_it(tmp_path: Path) -> None:
+    run = await held(
+        tmp_path, plan_of("speed"), {"Wall 1": wall("CONDITIONAL", *ROWS), "Door 1": SYNTHESIS, "account": ACCOUNT}
+    )
+    told = [(each.id, each.role, each.turn, each.objection, each.settled_by) for each in run.record.dissent]
+    assert told == [(f"T2.{name}", Role.WALL, 2, statement(name), SettledBy.CHANGE) for name in IGNORED]
+    assert [each.settlement for each in run.record.dissent] == [settlement(name) for name in IGNORED]
+
+
+async def test_no_judgement_of_door_lifts_what_wall_blocks(tmp_path: Path) -> None:
+    run = await held(
+        tmp_path, plan_of("speed"), {"Wall 1": wall("BLOCKED", *ROWS), "Door 1": SYNTHESIS, "account": ACCOUNT}
+    )
+    found = run.record.constraints
+    assert {(each.blocks, each.lifted, each.outcome, each.sentence) for each in found} == {
+        (True, False, Outcome.OPEN, None)
+    }
+    said = [
+        f"T3 answers {WORD[fate]}, which lifts no block" if fate else "Door does not answer it" for *_, fate in PLANTED
+    ]
+    assert run.record.incomplete == tuple(
+        f"T2.{name} blocks, and {what}." for (name, *_), what in zip(PLANTED, said, strict=True)
+    )
+    assert [each.id for each in run.record.dissent] == [f"T2.{name}" for name, *_ in PLANTED]
+
+
+async def test_what_only_an_earlier_turn_answers_is_no_sentence_of_the_synthesis(tmp_path: Path) -> None:
+    run = await held(
+        tmp_path,
+        plan_of("standard", turns=6),
+        {
+            "Wall 1": wall("CONDITIONAL", stated("C1", CONSTRAINT)),
+            "Door 1": door(f"- [T2.C1] MET: {sentence('C1')}", "## OPEN", "- When?"),
+            "account": account_text(constraints=[answered("T2.C1", "met", sentence("C1"))]),
+        },
+    )
+    (found,) = run.record.constraints
+    assert (found.outcome, found.sentence, [each.where for each in found.answers]) == (Outcome.OPEN, None, ["T3"])
+    assert run.record.incomplete == (f"T2.C1 is met by a sentence that is not in the synthesis: “{sentence('C1')}”",)
+
+
+async def test_a_constraint_that_prose_answers_has_the_outcome_that_door_accounts_for(tmp_path: Path) -> None:
+    run = await held(
+        tmp_path,
+        plan_of("speed"),
+        {
+            "Wall 1": wall("CONDITIONAL", stated("C1", CONSTRAINT)),
+            "Door 1": door("Two people are", "  trained by March."),
+            "account": account_text(constraints=[answered("T2.C1", "met", "Two people are trained by March.")]),
+        },
+    )
+    (found,) = run.record.constraints
+    assert (found.outcome, found.sentence, found.answers) == (Outcome.MET, "Two people are trained by March.", ())
+    assert (run.record.incomplete, run.record.dissent) == ((), ())
+
+
+async def test_the_walls_of_every_round_state_constraints_and_each_is_counted(tmp_path: Path) -> None:
+    names = ["T2.C1", "T3.C1", "T4.C1", "T7.C1", "T8.C1"]
+    run = await held(
+        tmp_path,
+        plan_of("fortress"),
+        {
+            "Wall 1": wall("CONDITIONAL", stated("C1", CONSTRAINT)),
+            "Wall 2": wall("APPROVED", stated("C1", OPPORTUNITY)),
+            "Door 2": door(*(f"- [{name}] MET: {sentence(name)}" for name in names)),
+            "account": account_text(constraints=[answered(name, "met", sentence(name)) for name in names]),
+        },
+    )
+    assert [(each.id, each.outcome, each.sentence) for each in run.record.constraints] == [
+        (name, Outcome.MET, sentence(name)) for name in names
+    ]
+    assert (run.record.incomplete, run.record.dissent) == ((), ())
