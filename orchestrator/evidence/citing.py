@@ -52,15 +52,17 @@ class Cited:
 def cited(text: str, evidence: Sequence[Evidence]) -> tuple[Cited, ...]:
     """Every citation of a text in order, checked; those in fenced code are somebody else's text."""
     prose = Prose(text)
+    places = list(_found(prose, evidence))
+    problems = {citation: check(citation, evidence) for citation in {found.citation for found in places}}
     return tuple(
         Cited(
             citation=found.citation,
             at=found.at,
             end=found.end,
             claim=prose.sentence(found.at, found.end, LONGEST_CLAIM),
-            problem=check(found.citation, evidence),
+            problem=problems[found.citation],
         )
-        for found in _found(prose, evidence)
+        for found in places
     )
 
 
@@ -110,7 +112,7 @@ def _found(prose: Prose, evidence: Sequence[Evidence]) -> Iterator[_Place]:
     other, else to the one before it.
     """
     text, taken = prose.text, 0
-    brackets = list(_brackets(text, tuple(name for piece in evidence for name in _names(piece))))
+    brackets = list(_brackets(prose, tuple(name for piece in evidence for name in _names(piece))))
     for number, own in enumerate(brackets):
         following = brackets[number + 1] if number + 1 < len(brackets) else None
         start, end = prose.block(own.at)
@@ -139,7 +141,8 @@ def _is_nearer(
     return is_tight(text, quotation[1], following.at) and quotation_after(text, following.end, limit) is None
 
 
-def _brackets(text: str, paths: tuple[str, ...]) -> Iterator[_Place]:
+def _brackets(prose: Prose, paths: tuple[str, ...]) -> Iterator[_Place]:
+    text = prose.text
     for match in _opening(paths).finditer(text):
         id, first, last = match.groups()
         citation = Citation(id, int(first), int(last or first))
@@ -147,7 +150,7 @@ def _brackets(text: str, paths: tuple[str, ...]) -> Iterator[_Place]:
             yield _Place(citation, match.start(), match.end() + 1)
             continue
         start = _BEFORE_WORDS.match(text, match.end())
-        end = end_of_quotation(text, start.end(), len(text)) if start else None
+        end = end_of_quotation(text, start.end(), prose.block(match.start())[1]) if start else None
         if start and end and (closes := _CLOSES.match(text, end)):
             yield _Place(replace(citation, quote=text[start.end() + 1 : end - 1]), match.start(), closes.end())
 

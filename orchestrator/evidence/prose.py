@@ -10,7 +10,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,}+)(.*)")  # CommonMark 0.31, sec
 _BULLET = r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]"
 _BEGINS_BLOCK = re.compile(rf"(?m)^[ \t>]*(?:$|{_BULLET}|\#{{1,6}}[ \t]|\|)")
 _IS_BLOCK = re.compile(r"(?m)^[ \t>]*(?:#{1,6}[ \t]|\|).*$")  # a heading, a row of a table
-_ENDS_SENTENCE = re.compile(r"(?:(?<!\.)\.(?!\.)|[!?]+)[\"'”’»)\]*_]*\s+|[。！？]+[」』”’)）]*")
+_ENDS_SENTENCE = re.compile(r"(?:(?<!\.)\.(?!\.)|(?<![!?])[!?]+)[\"'”’»)\]*_]*\s+|(?<![。！？])[。！？]+[」』”’)）]*")
 _FARTHEST = 1000  # characters before and behind a passage in which its sentence begins and ends
 _OPENS_LINE = re.compile(rf"[\s>|#]*(?:{_BULLET})?\s*")
 
@@ -26,6 +26,7 @@ class Prose:
         begin = {match.start() for match in _BEGINS_BLOCK.finditer(self.text)}
         end = {match.end() for match in _IS_BLOCK.finditer(self.text)}
         self._bounds = sorted({0, len(self.text)} | begin | end)
+        self._sentence_ends = [match.end() for match in _ENDS_SENTENCE.finditer(self.text)]
 
     def block(self, at: int) -> tuple[int, int]:
         """Where the block begins that stands at a place, and where it ends."""
@@ -40,13 +41,20 @@ class Prose:
         start, stop = self.block(at)
         start, stop = max(start, at - _FARTHEST), max(min(stop, end + _FARTHEST), end)
         start = _OPENS_LINE.match(self.text, start, at).end()  # type: ignore[union-attr]  # it matches nothing, too
-        bounds = [start, *(match.end() for match in _ENDS_SENTENCE.finditer(self.text, start, stop)), stop]
-        first = bisect_right(bounds, at) - 1
-        last = bounds[bisect_left(bounds, end)]
-        alone = not re.search(r"\w", self.text[bounds[first] : at] + self.text[end:last])
-        since = bounds[max(first - 1, 0)] if alone else bounds[first]
+        since, last = max(start, self._last_end(at)), min(stop, self._next_end(end))
+        if not re.search(r"\w", self.text[since:at] + self.text[end:last]):
+            since = max(start, self._last_end(since - 1))
         before, passage, after = (_one_line(self.text[slice(*ends)]) for ends in ((since, at), (at, end), (end, last)))
         return _cut(before.lstrip(), passage, after.rstrip(" |"), longest)
+
+    def _last_end(self, at: int) -> int:
+        """Where the last sentence ends that ends at a place or before it."""
+        ended = bisect_right(self._sentence_ends, at)
+        return self._sentence_ends[ended - 1] if ended else 0
+
+    def _next_end(self, at: int) -> int:
+        following = bisect_left(self._sentence_ends, at)
+        return self._sentence_ends[following] if following < len(self._sentence_ends) else len(self.text)
 
 
 def _cut(before: str, passage: str, after: str, longest: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Set
 
 from orchestrator.evidence.scripts import is_spaced_word
 
@@ -11,8 +12,8 @@ _CLOSES = {
     "「": "」", "『": "』",
 }  # fmt: skip
 _OPENS = {close: {mark for mark in _CLOSES if close in _CLOSES[mark]} for close in {*"".join(_CLOSES.values())}}
-_DIRECTIONLESS = "\"'’"  # only what stands beside it tells which end it is, or that it is an apostrophe
-LONGEST = 4000  # characters; a mark that finds no partner until here has none
+_DIRECTIONLESS = "\"'’”"  # only what stands beside it tells which end it is, or that it is an apostrophe
+LONGEST = 2000  # characters; a mark that finds no partner until here has none
 
 # What may stand between a citation and its quotation: blanks or a line end, marks of emphasis, one colon, dash or
 # bracket. No comma, full stop or word: behind those the text goes on to something else.
@@ -31,7 +32,7 @@ def end_of_quotation(text: str, at: int, limit: int) -> int | None:
     if mark not in _CLOSES or not _can_open(text, at):
         return None
     depth = 1
-    for place in range(at + 1, min(limit, at + LONGEST)):
+    for place in _places({mark, *_CLOSES[mark]}, text, at + 1, min(limit, at + LONGEST)):
         if text[place] in _CLOSES[mark] and _can_close(text, place):
             depth -= 1
         elif text[place] == mark and _can_open(text, place):
@@ -47,7 +48,7 @@ def start_of_quotation(text: str, end: int, limit: int) -> int | None:
     if mark not in _OPENS or not _can_close(text, end - 1):
         return None
     depth = 1
-    for place in range(end - 2, max(limit, end - LONGEST) - 1, -1):
+    for place in reversed(_places({mark, *_OPENS[mark]}, text, max(limit, end - LONGEST), end - 1)):
         if text[place] in _OPENS[mark] and _can_open(text, place):
             depth -= 1
         elif text[place] == mark and _can_close(text, place):
@@ -72,6 +73,17 @@ def quotation_after(text: str, at: int, limit: int) -> tuple[int, int] | None:
     start = gap.end() if gap else at
     end = end_of_quotation(text, start, limit)
     return None if end is None else (start, end)
+
+
+def _places(marks: Set[str], text: str, start: int, end: int) -> list[int]:
+    return sorted(place for mark in marks for place in _places_of(mark, text, start, end))
+
+
+def _places_of(mark: str, text: str, start: int, end: int) -> Iterator[int]:
+    place = text.find(mark, start, end)
+    while place >= 0:
+        yield place
+        place = text.find(mark, place + 1, end)
 
 
 def is_tight(text: str, start: int, end: int) -> bool:

@@ -9,7 +9,6 @@ of a word or a number.
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -24,7 +23,7 @@ _ENCLOSING = (
     re.compile(r"(?<![\w`])(`+)(?!`)([^`]{1,300})\1(?![\w`])"),
 )
 _QUOTE_MARKS = re.compile(r"(?m)^[ \t]*(?:>[ \t]*)+")
-_NOT_COUNTED = re.compile(r"[\s*`>]+")
+_NOT_COUNTED = " *`>"  # what one form of a text may have and another not
 
 
 def misquoted(quote: str, first: int, last: int, piece: Evidence) -> str | None:
@@ -44,10 +43,11 @@ def _told(first: int, last: int) -> str:
 
 def _found(quote: str, text: str) -> tuple[int, int] | None:
     """How many counted characters of the text stand before the words, and before their end; None where they are not."""
-    pieces = [part for part in _ELLIPSIS.split(quote) if part]
+    parted = [part for part in _ELLIPSIS.split(quote) if part]
+    readings = [[quote]] if parted == [quote] else [[quote], parted]
     for form in (with_plain_blanks, _unmarked):
         shown = _cached(form, text)
-        for parts in ([quote], pieces):
+        for parts in readings:
             span = _in_order([form(part) for part in parts], shown)
             if span is not None:
                 return _counted(shown[: span[0]]), _counted(shown[: span[1]])
@@ -95,8 +95,8 @@ def _parts_word(text: str, at: int) -> bool:
 
 
 def _counted(text: str) -> int:
-    """The characters that every form of a text has."""
-    return len(_NOT_COUNTED.sub("", text))
+    """How many characters, of a text with plain blanks, every form of it has."""
+    return len(text) - sum(map(text.count, _NOT_COUNTED))
 
 
 def _lines_of(span: tuple[int, int], piece: Evidence) -> tuple[int, int]:
@@ -108,4 +108,4 @@ def _lines_of(span: tuple[int, int], piece: Evidence) -> tuple[int, int]:
 @lru_cache(maxsize=8)
 def _ends(piece: Evidence) -> Sequence[int]:
     """How many counted characters stand before each line's end."""
-    return tuple(accumulate(_counted(unicodedata.normalize("NFC", line)) for line in piece.lines))
+    return tuple(accumulate(_counted(with_plain_blanks(line)) for line in piece.lines))
