@@ -7,7 +7,7 @@ The parts, in the order in which they are best read:
     models/           one seam to language models (base.py), and those behind it
     events.py  secrets.py            what a run tells; what must never leave
     recipe.py  agent.py  routing.py  one loader for each of recipes/, agents/ and configs/
-    evidence.py       context files: numbered, hashed, cited, checked
+    evidence/         context files: numbered, hashed, cited, checked
     plan.py           recipe, agents and routes become the plan of a run
     record.py         the decision record, read off the ledger
     prompt.py         a snapshot and a seat become messages
