@@ -7,6 +7,7 @@ nothing but the store.
 from __future__ import annotations
 
 import math
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -415,6 +416,23 @@ def test_a_run_whose_files_are_as_they_were_says_nothing_of_them(place: Path) ->
         (place / gone).unlink()
     rewrite(place / "agents" / "wind-agent.oct.md", "---\n", "--- broken\n")
     assert list(changed_files(plan)) == []  # what is gone or broken has no say
+
+
+def test_at_a_resume_neither_revisions_nor_standard_input_are_read_again(place: Path) -> None:
+    git = ("git", "-c", "user.name=A", "-c", "user.email=a@example.com")
+    for command in (["init", "-q"], ["commit", "-qm", "1", "--allow-empty"], ["add", "."], ["commit", "-qm", "2"]):
+        subprocess.run([*git, *command], check=True)
+    (place / "adr").mkdir()
+    (place / "adr" / "0001-queue.md").write_text("# We use a queue\n")
+    (place / "git:x").write_text("named like a range\n")
+    wanted = Wanted("own", rehearse=True, context=("git:HEAD~1..HEAD", "-", "./git:x"), adr=("adr",))
+    plan = prepare(wanted, {}, place, standard_input=lambda: b"Ten a second.\n")
+    assert [piece.kind for piece in plan.evidence] == ["diff", "input", "file", "adr"]
+    subprocess.run([*git, "commit", "-qm", "3", "--allow-empty"], check=True)
+    assert list(changed_files(plan)) == []
+    rewrite(place / "adr" / "0001-queue.md", "queue", "log")
+    rewrite(place / "git:x", "named", "called")
+    assert list(changed_files(plan)) == ["E3 (git:x)", "E4 (adr/0001-queue.md)"]
 
 
 def test_seats_that_a_tier_replaced_are_no_change_of_the_recipe(place: Path) -> None:

@@ -202,3 +202,8 @@ def test_a_secret_by_content_is_refused_with_its_kind_and_line_and_never_shown(p
 
 def test_no_patterns_are_no_evidence(tmp_path: Path) -> None:
     assert taken([], tmp_path) == ()
+
+
+def test_an_earlier_decision_is_named_as_one() -> None:
+    pieces = [Evidence("E1", "docs/a.md", "", "", "file"), Evidence("E2", "docs/adr/1.md", "", "", "adr")]
+    assert [piece.title for piece in pieces] == ["docs/a.md", "docs/adr/1.md, an earlier decision"]

@@ -333,6 +333,44 @@ async def test_evidence_below_a_root_is_read_and_cited_by_its_name_there(
     assert [piece["path"] for piece in pinned["evidence"]] == ["brief.md", "notes/load.md"]
 
 
+async def test_a_folder_a_diff_and_decision_records_below_a_root_are_evidence_within_a_limit(
+    call: Call, hall: Hall, root: Path, idle: list[Lease]
+) -> None:
+    (root / "docs" / "adr").mkdir(parents=True)
+    (root / "docs" / "adr" / "0001-queue.md").write_text("# We use a queue\n")
+    (root / "docs" / "brief.md").write_text("Orders must not be lost.\n")
+    (root / "docs" / "long.md").write_text("x" * 4000)
+    git = ("git", "-C", root, "-c", "user.name=A", "-c", "user.email=a@example.com")
+    commands = [["init", "-q"], ["commit", "-qm", "1", "--allow-empty"], ["add", "."], ["commit", "-qm", "2"]]
+    for command in [*commands, ["rm", "-q", "--cached", "docs/brief.md"], ["commit", "-qm", "3"]]:
+        await anyio.run_process([*git, *command])
+    context = ["docs", "git:HEAD~1..HEAD"]
+    begun = await call("run_debate", topic=TOPIC, rehearse=True, context=context, adr=["docs/adr"], context_limit=200)
+    plan = json.loads(hall.debate(begun["thread_id"]).plan or "")
+    assert [(piece["path"], piece["kind"]) for piece in plan["evidence"]] == [
+        ("docs/brief.md", "file"),
+        ("git:HEAD~1..HEAD", "diff"),
+        ("docs/adr/0001-queue.md", "adr"),
+    ]
+    (notice,) = plan["notices"]
+    assert notice.startswith("Left out of the evidence: docs/long.md (1,000 tokens) does not fit")
+
+
+async def test_standard_input_is_not_offered_and_a_repository_must_be_in_a_root(
+    refused: Refused, idle: list[Lease], root: Path, outside: Path, tmp_path: Path
+) -> None:
+    told = await refused("run_debate", topic=TOPIC, rehearse=True, context=["-"])
+    assert told.startswith("configuration: There is no standard input to read evidence from.")
+    await anyio.run_process(["git", "init", "-q", tmp_path])
+    told = await refused("run_debate", topic=TOPIC, rehearse=True, context=["git:main..HEAD"])
+    assert "belongs to a repository outside the folders that may be read here." in told
+    assert str(tmp_path) not in told
+    for way in ("../outside", "link", "{outside}", "{root}/../outside", "sub/../../outside"):
+        told = await refused("run_debate", topic=TOPIC, rehearse=True, adr=[_path(way, "", root, outside)])
+        assert OUTSIDE in told, way
+    assert idle == []
+
+
 @pytest.fixture
 def outside(tmp_path: Path, root: Path) -> Path:
     """A folder beside the root, which links in the root lead to; `there.md` is in it, `gone.md` is not."""
