@@ -1,22 +1,46 @@
-"""What the loopback provider says when a test does not care: turns with the structure the agents ask for."""
+"""What the loopback provider says when a test does not care: turns with the structure the agents ask for, votes that
+approve, and an account of the decision that holds."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from building import account_text, vote_text
+
 if TYPE_CHECKING:
     from endpoint import Call
 
-_ROLE = re.compile(r"\bYou are (Wind|Wall|Door)\b")
+_ROLE = re.compile(r"\b(?:You are|you vote on it as) (Wind|Wall|Door)\b")
 _WIND_SAID = re.compile(r"Option 1 of call \d+ keeps what runs today and adds one small step at a time")
+_CONSTRAINTS = re.compile(r"The constraints are (T\d.*?); give each of them its outcome")
+_UNANSWERED = re.compile(r"Not answered yet: (.*?)\.$", re.MULTILINE)
+_OBJECTIONS = re.compile(r"^Under the heading `## OBJECTIONS` .*: (O\d.*?)\.$", re.MULTILINE)
+MEETS = "Both are written until the switch, and the rehearsal is step 1."  # every constraint that `plausible` states
 
 
 def plausible(call: Call) -> str:
-    """A turn of the role that is asked; Wall quotes the newest Wind turn."""
-    asked = _ROLE.search(call.task)
+    """A turn of the role that is asked, in which Wall quotes the newest Wind turn; a vote; an account."""
+    task = task_of(call)
+    if "account for it." in task:
+        return account_of(call, MEETS)
+    if "you vote on it" in task:
+        return vote_text()
+    asked = _ROLE.search(task)
     role = asked[1] if asked else call.model.split("-")[0].title()
     return {"Wall": _wall, "Door": _door}.get(role, _wind)(call)
+
+
+def task_of(call: Call) -> str:
+    """The message that tells a seat what to do; behind it stand an answer that was sent back, and why."""
+    return next((text for _, text in reversed(call.messages) if _ROLE.search(text)), call.task)
+
+
+def account_of(call: Call, sentence: str) -> str:
+    """The account that a call asks for, in which every constraint is met by one sentence of the synthesis."""
+    told = _CONSTRAINTS.search(task_of(call))
+    names = told[1].split(", ") if told else []
+    return account_text(constraints=[{"id": name, "outcome": "met", "sentence": sentence} for name in names])
 
 
 def _wind(call: Call) -> str:
@@ -46,7 +70,15 @@ def _wall(call: Call) -> str:
 def _door(call: Call) -> str:
     return (
         f"## SYNTHESIS\nCall {call.number} decides to take one step and to rehearse the way back before it.\n"
-        "C1 is met: both are written until the switch. C2 is met: the rehearsal is step 1. What nobody asked for is "
-        "left out, so that one team can carry the rest.\n\n"
+        f"{MEETS} What nobody asked for is left out, so that one team can carry the rest.\n\n"
+        f"{_answers('CONSTRAINTS', _UNANSWERED, call, f'MET: {MEETS}')}"
+        f"{_answers('OBJECTIONS', _OBJECTIONS, call, 'It is answered by step 1.')}"
         "## STEPS\n1. Rehearse the way back.\n2. Write both.\n3. Switch on the named day.\n"
     )
+
+
+def _answers(heading: str, asked: re.Pattern[str], call: Call, answer: str) -> str:
+    """A line for each name that a call asks to answer, below a heading."""
+    names = asked.search(task_of(call))
+    lines = [f"- [{name}] {answer}\n" for name in names[1].split(", ")] if names else []
+    return f"## {heading}\n{''.join(lines)}\n" if lines else ""

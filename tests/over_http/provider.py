@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import anyio
 
-from building import NO_WAITS, THREAD, TOPIC, plan_of, wordy
+from building import NO_WAITS, THREAD, TOPIC, plan_of, vote_text, wordy
 from endpoint import Answer, Call, ModelServer
+from endpoint_voices import account_of, task_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid
 from orchestrator.errors import RunPaused
@@ -32,10 +33,13 @@ from orchestrator.usage import total
 E = TypeVar("E", bound=Event)
 
 ALL_ALIKE: Mapping[str, int] = MappingProxyType({})
+REHEARSES = "The way back is rehearsed before it."  # a sentence of every Door
 PRICES = {"input": Decimal("0.000001"), "cached": Decimal("0.0000005"), "output": Decimal("0.000003")}
 
 _ASKED = re.compile(r"It is round (\d+) of \d+\. You are (Wind|Wall|Door), agent ([\w-]+)\.")
+_SETTLING = re.compile(r"\b(?:You are|you vote on it as) (Wind|Wall|Door), agent ([\w-]+)(?:\.|: account for it\.)")
 _LENS = re.compile(r"Your lens is (.+?)\. Other seats")
+_SPOKEN = re.compile(r"^<<< \w+ T\d+: \w+, [\w-]+, round (\d+)$", re.MULTILINE)
 
 
 class Question(NamedTuple):
@@ -52,14 +56,19 @@ SUMMARY = Question(0, Role.WIND, "summary", "", None)
 
 
 def question_of(call: Call) -> Question:
-    """Reads the question off the prompt. A summary is asked for alike by all."""
-    text = _own_message(call)
-    asked, lens = _ASKED.search(text), _LENS.search(text)
-    if asked is None:
-        return SUMMARY
-    checklist, applies = "Do not write your turn." in text, "Apply your checklist" in text
-    step: Step = "checklist" if checklist else "apply" if applies else "turn"
-    return Question(int(asked[1]), Role(asked[2]), step, asked[3], lens[1] if lens else None)
+    """Reads the question off the prompt. A summary is asked for alike by all; what settles the synthesis is asked in
+    the round of the last turn, and on every ballot alike."""
+    text = task_of(call)
+    lens = _LENS.search(text)
+    if asked := _ASKED.search(text):
+        checklist, applies = "Do not write your turn." in text, "Apply your checklist" in text
+        step: Step = "checklist" if checklist else "apply" if applies else "turn"
+        return Question(int(asked[1]), Role(asked[2]), step, asked[3], lens[1] if lens else None)
+    if asked := _SETTLING.search(text):
+        step = "vote" if "you vote" in asked[0] else "account" if "account" in asked[0] else "refine"
+        last = int(_SPOKEN.findall(call.prompt)[-1])
+        return Question(last, Role(asked[1]), step, asked[2], lens[1] if lens else None)
+    return SUMMARY
 
 
 def question_in(request: Request) -> Question:
@@ -68,26 +77,25 @@ def question_in(request: Request) -> Question:
     return Question(task.round, task.role, task.step, task.agent, task.lens)
 
 
-def _own_message(call: Call) -> str:
-    """The message that tells a seat what to do; behind it stand an answer that was sent back, and why."""
-    return next((text for _, text in call.messages if _ASKED.search(text)), call.task)
-
-
 def speaks(call: Call) -> str:
-    """A turn that nobody has to mend; a Wall quotes the newest Wind."""
+    """What nobody has to mend: a Wall quotes the newest Wind and states no constraint, all approve of the synthesis."""
     question, name = question_of(call), f"call {call.number}"
     match question.role, question.step:
         case _, "checklist":
             return f"Checklist of {name}: no order may be lost."
         case _, "summary":
             return f"Summary of {name}: one table moves at a time."
+        case _, "vote":
+            return vote_text(reason=f"For {name} it can be carried.")
+        case _, "account":
+            return account_of(call, REHEARSES)
         case Role.WIND, _:
             return wordy(f"What if option one of {name} moved one table at a time?")
         case Role.WALL, _:
             said = re.findall(r"What if option one of call \d+ moved one table at a time", call.prompt)
-            return wordy(f'VERDICT: CONDITIONAL\nWind said "{said[-1]}", and {name} tests it.')
+            return wordy(f'VERDICT: APPROVED\nWind said "{said[-1]}", and {name} tests it.')
         case _:
-            return wordy(f"Therefore {name} decides to move one table and to rehearse the way back before it.")
+            return wordy(f"Therefore {name} decides to move one table. {REHEARSES}")
 
 
 @dataclass(slots=True)
