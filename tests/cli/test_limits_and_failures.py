@@ -81,8 +81,8 @@ def test_a_run_that_meets_a_limit_stops_and_says_which_one_to_raise(
     assert len(table.asked) == asked
     ended = json_of(run("--resume", THREAD, "--json", option, "1000000"))
     assert (ended["exit_code"], ended["status"]) == (0, "synthesis")
-    assert len(table.asked) == 4
-    assert ended["cost_usd"] == "0.04"
+    assert len(table.asked) == 5
+    assert ended["cost_usd"] == "0.05"
 
 
 def test_the_limits_of_a_recipe_count_unless_others_are_given(debate: Command) -> None:

@@ -440,11 +440,11 @@ def ask(run: Command, model_server: Any, work: Path) -> Command:
 
 
 def before_door(model_server: Any, act: Callable[[], Any]) -> None:
-    """Lets something happen while Door is being asked."""
+    """Lets something happen while Door is being asked for its turn."""
     from endpoint_voices import plausible
 
     def reply(call: Any) -> str:
-        if call.model == "door-1":
+        if (call.model, call.nth) == ("door-1", 1):
             act()
         return plausible(call)
 

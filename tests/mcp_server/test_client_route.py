@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp_types import CreateMessageRequestParams, CreateMessageResult, ErrorData, TextContent
 
-from building import wordy
+from building import account_text, wordy
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,8 @@ EARLIER = "legacy"  # the protocol versions in which a server may ask its client
 
 
 class Sampler:
-    """A client's model: it keeps what it was asked and answers every role alike, but for those that it refuses."""
+    """A client's model: it keeps what it was asked and answers every role alike, but for those that it refuses, and
+    accounts for the decision."""
 
     def __init__(self, refuses: str = "nobody") -> None:
         self.asked: list[CreateMessageRequestParams] = []
@@ -27,9 +28,11 @@ class Sampler:
 
     async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
         self.asked.append(params)
-        if f"You are {self._refuses}" in str(params.messages[-1].content):
+        task = str(params.messages[-1].content)
+        if f"You are {self._refuses}" in task:
             return ErrorData(code=-1, message="its user said no")
-        text = wordy(f"VERDICT: APPROVED\nWhat if answer {len(self.asked)} moved one table at a time?")
+        turn = wordy(f"VERDICT: APPROVED\nWhat if answer {len(self.asked)} moved one table at a time?")
+        text = account_text() if "account for it." in task else turn
         return CreateMessageResult(role="assistant", model="its-own-model", content=TextContent(text=text))
 
 
@@ -44,7 +47,7 @@ async def test_the_clients_model_holds_a_debate_to_its_end(server: MCPServer) ->
     assert run["run"]["cost_usd"] is None  # a client does not say what its model took
     assert {turn["model"] for turn in shown["transcript"]} == {"its-own-model"}
     assert all(asked.system_prompt and "Wind (PATHOS" in asked.system_prompt for asked in sampler.asked)
-    assert len(sampler.asked) >= 4  # Wind beside the checklist, Wall, Door
+    assert len(sampler.asked) == 5  # Wind beside the checklist, Wall, Door, Door's account
 
 
 async def test_a_debate_that_its_client_paused_goes_on_with_its_client_and_not_without(server: MCPServer) -> None:
@@ -64,7 +67,7 @@ async def test_a_debate_that_its_client_paused_goes_on_with_its_client_and_not_w
     assert refused.content[0].text.startswith("usage: The route `client` needs a client that offers sampling")
     assert at_once.content[0].text.startswith("usage: The route `client` asks your own model while you wait.")
     assert (ended["run"]["state"], ended["status"], ended["turn_count"]) == ("done", "synthesis", 3)
-    assert len(sampler.asked) == 1  # Door alone
+    assert len(sampler.asked) == 2  # Door alone: its turn and its account
 
 
 @pytest.mark.parametrize(
