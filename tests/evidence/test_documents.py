@@ -169,15 +169,19 @@ def test_a_secret_in_a_document_is_found_in_its_text(put: Put, tmp_path: Path) -
         ("a.docx", docx("", " "), "holds no text"),
     ],
 )
-def test_a_document_without_text_that_can_be_read_is_an_error_and_left_out_of_a_folder(
+def test_a_document_without_text_that_can_be_read_is_an_error(
     put: Put, tmp_path: Path, name: str, data: bytes, message: str
 ) -> None:
-    put(f"docs/{name}", data)
-    assert f"docs/{name}: {message}" in refused(f"docs/{name}", tmp_path)
+    put(name, data)
+    assert f"{name}: {message}" in refused(name, tmp_path)
+
+
+def test_a_folder_leaves_out_a_document_without_text(put: Put, tmp_path: Path) -> None:
+    put("docs/a.pdf", b"no pdf")
     put("docs/b.md")
     gathered = gather(["docs"], base=tmp_path)
     assert [piece.path for piece in gathered.evidence] == ["docs/b.md"]
-    assert [left.path for left in gathered.left_out] == [f"docs/{name}"]
+    assert gathered.notices == ("Left out of the evidence: docs/a.pdf is a damaged PDF, or none.",)
 
 
 def test_a_pdf_that_is_encrypted_without_a_password_is_read() -> None:
