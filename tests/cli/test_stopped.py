@@ -129,7 +129,7 @@ def test_a_run_under_nohup_outlives_its_terminal(run: Command, table: Table) -> 
 def test_an_interrupt_before_anything_began_keeps_nothing(
     run: Command, work: Path, debates: Listed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*arguments: Any) -> None:
+    def interrupted(*arguments: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("orchestrator.cli.running.prepare", interrupted)
@@ -139,7 +139,7 @@ def test_an_interrupt_before_anything_began_keeps_nothing(
 
 
 def test_an_error_of_our_own_is_told_whole(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*arguments: Any) -> None:
+    def broken(*arguments: Any, **named: Any) -> None:
         raise ZeroDivisionError("by us")
 
     monkeypatch.setattr("orchestrator.cli.running.prepare", broken)
