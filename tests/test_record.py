@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,7 +13,9 @@ from typing import Any
 import anyio
 import pytest
 
-from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, priced, speech, voices
+from building import THREAD, TOPIC, account_text, evidence_of, hall_at, hold, plan_of, priced, speech, voices
+from orchestrator.constraints import Outcome
+from orchestrator.decided import AnswerGiven, ConstraintAnswered
 from orchestrator.errors import AuthenticationFailed
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
@@ -21,17 +24,8 @@ from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.rehearsal import Rehearsal
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
-from orchestrator.record import (
-    Citation,
-    Constraint,
-    DecisionRecord,
-    SeatCost,
-    Substitution,
-    Tokens,
-    Verdict,
-    make_record,
-    title_of,
-)
+from orchestrator.record import Citation, DecisionRecord, Verdict, make_record, title_of
+from orchestrator.seating import SeatCost, Substitution, Tokens
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +38,7 @@ It asks: what if draft 1 of wind-agent in round 1 moved slowly? See [E1:1-2] and
 - [C2] OPPORTUNITY: There is no replay. Build: an outbox. Done when: a day can be replayed. Remediation: plan it.
 - [C3] Something is odd about the invoices.
 """
+ANSWER = "The outbox is built before March."
 
 
 @pytest.fixture
@@ -59,22 +54,35 @@ async def held(hall: Hall, plan: Plan, model: Any) -> DecisionRecord:
 
 
 def with_wall(text: str, cost: str | None = "0.01") -> Scripted:
+    """A table whose Walls say this, and whose Door answers every constraint in its turns and in its account."""
     numbers = count(1)
 
     def line(request: Request) -> Line:
-        words = text if request.task.step == "apply" else speech(request, next(numbers))
+        task, words = request.task, speech(request, next(numbers))
+        if task.step == "apply":
+            words = text
+        elif task.step == "account":
+            answers = [{"id": name, "outcome": "met", "sentence": ANSWER} for name in constraints_asked(request)]
+            words = account_text(title="An outbox", constraints=answers)
+        elif task.role is Role.DOOR:
+            words += "".join(f"\n- [{name}] MET: {ANSWER}" for name in constraints_asked(request))
         return priced(words, cost, model=f"{request.model}-0102")
 
     return Scripted(line)
+
+
+def constraints_asked(request: Request) -> list[str]:
+    walls = [said for said in request.task.said if said.role is Role.WALL]
+    return [f"T{said.number}.{name}" for said in walls for name in re.findall(r"^- \[(C\d)\]", said.text, re.MULTILINE)]
 
 
 async def test_the_record_of_a_speed_debate_says_who_decided_what_on_what_and_at_what_cost(hall: Hall) -> None:
     plan = plan_of("speed", evidence=[evidence_of()])
     record = await held(hall, plan, with_wall(WALL))
     debate = hall.debate(THREAD)
-    assert (record.title, record.question, record.thread_id) == (TOPIC, TOPIC, THREAD)
+    assert (record.title, record.question, record.thread_id) == ("An outbox", TOPIC, THREAD)
     assert (record.status, record.rehearsal) == (Status.SYNTHESIS, False)
-    assert record.decision == debate.turns[-1].text
+    assert (record.decision, record.summary) == (debate.turns[-1].text, "It is done step by step.")
     assert (record.head, record.plan_hash) == (debate.head, plan.hash)
     assert debate.closing is not None
     assert record.decided_at == debate.closing.entry.at
@@ -88,23 +96,38 @@ async def test_the_record_of_a_speed_debate_says_who_decided_what_on_what_and_at
         asked="test/wall",
         answered=("test/wall-0102",),
         turns=1,
-        tokens=Tokens(input=200, cached=80, output=20),
-        cost_usd=Decimal("0.02"),
+        tokens=Tokens(input=300, cached=120, output=30),  # the checklist, the turn, and once more what it lacked
+        cost_usd=Decimal("0.03"),
     )
-    assert (record.tokens, record.cost_usd) == (Tokens(input=400, cached=160, output=40), Decimal("0.04"))
-    assert record.substitutions == ()
+    assert (record.seats[2].turns, record.seats[2].cost_usd) == (1, Decimal("0.02"))  # Door's turn and its account
+    assert (record.tokens, record.cost_usd) == (Tokens(input=600, cached=240, output=60), Decimal("0.06"))
+    assert (record.substitutions, record.votes, record.agreed, record.dissent) == ((), (), None, ())
+    assert record.incomplete == (
+        "T2 (Wall, wall-agent): C3 does not say what it is: write `- [C3] CONSTRAINT: …` or `- [C3] OPPORTUNITY: …`.",
+        "T2 (Wall, wall-agent): C3 asks for no remediation: add `Remediation: …` to it.",
+    )
 
 
-async def test_constraints_are_named_by_turn_and_id_and_stand_with_their_nature(hall: Hall) -> None:
+async def test_constraints_are_named_by_turn_and_id_and_stand_with_their_nature_and_their_answer(hall: Hall) -> None:
     record = await held(hall, plan_of(evidence=[evidence_of()]), with_wall(WALL))
-    assert record.verdicts == (Verdict(turn=2, agent="wall-agent", verdict="CONDITIONAL"),)
+    assert record.verdicts == (Verdict(turn=2, agent="wall-agent", verdict="CONDITIONAL", grounded=True),)
     assert [(found.id, found.turn, found.nature) for found in record.constraints] == [
         ("T2.C1", 2, "CONSTRAINT"),
         ("T2.C2", 2, "OPPORTUNITY"),
         ("T2.C3", 2, None),
     ]
-    assert isinstance(record.constraints[0], Constraint)
-    assert record.constraints[0].statement.startswith("Nobody on call knows Kafka.")
+    assert record.constraints[0] == ConstraintAnswered(
+        id="T2.C1",
+        turn=2,
+        agent="wall-agent",
+        statement="Nobody on call knows Kafka.",
+        nature="CONSTRAINT",
+        blocks=False,
+        lifted=False,
+        outcome=Outcome.MET,
+        sentence=ANSWER,
+        answers=(AnswerGiven(where="T3", role=Role.DOOR, word="MET", sentence=ANSWER),),
+    )
 
 
 async def test_constraint_ids_of_later_rounds_carry_the_later_turn(hall: Hall) -> None:
@@ -138,7 +161,7 @@ async def test_a_cost_that_is_not_known_is_none_and_never_zero(hall: Hall) -> No
     record = await held(hall, plan_of(), with_wall(WALL, cost=None))
     assert record.cost_usd is None
     assert {seat.cost_usd for seat in record.seats} == {None}
-    assert record.tokens.input == 400
+    assert record.tokens.input == 600
 
 
 async def test_a_seat_whose_calls_were_free_costs_zero(hall: Hall) -> None:
@@ -157,7 +180,7 @@ async def test_seats_of_one_agent_are_told_apart_by_their_lenses(hall: Hall) -> 
     ]
 
 
-async def test_a_substitution_names_the_turn_and_both_routes(hall: Hall) -> None:
+async def test_a_substitution_names_the_turn_the_seat_and_both_routes(hall: Hall) -> None:
     numbers = count(1)
 
     def line(request: Request) -> Line:
@@ -166,20 +189,24 @@ async def test_a_substitution_names_the_turn_and_both_routes(hall: Hall) -> None
         return priced(speech(request, next(numbers)), model="second-0102")
 
     record = await held(hall, plan_of(routes={Role.DOOR: ("test/first", "test/second")}), Scripted(line))
-    assert record.substitutions == (
+    assert record.substitutions == tuple(
         Substitution(
             turn=3,
+            slot=slot,
             agent="door-agent",
             asked="test/first",
             route="test/second",
             answered="second-0102",
-            why=("test/first: authentication",),
-        ),
+            why=why,
+        )
+        for slot, why in [
+            ("R1.Door.1", ("test/first: authentication",)),
+            ("R1.Door.account", ("test/first: authentication, not asked again",)),
+        ]
     )
-    told = (
-        "T3 (Door, door-agent) was asked through test/first and answered by test/second (test/first: authentication)."
-    )
-    assert told in record.warnings
+    told = "was asked through test/first and answered by test/second (test/first: authentication"
+    assert f"T3 (Door, door-agent) {told})." in record.warnings
+    assert f"R1.Door.account (Door, door-agent) {told}, not asked again)." in record.warnings
     assert record.seats[2].asked == "test/first"
     assert record.seats[2].answered == ("second-0102",)
 
@@ -188,14 +215,15 @@ async def test_a_rehearsal_claims_no_decision_no_verdict_and_no_constraint(hall:
     plan = plan_of(routes={role: (REHEARSAL,) for role in Role}, evidence=[evidence_of()])
     record = await held(hall, plan, Rehearsal())
     assert record.rehearsal
-    assert (record.decision, record.verdicts, record.constraints) == (None, (), ())
+    assert (record.decision, record.verdicts, record.constraints, record.incomplete) == (None, (), (), ())
+    assert (record.title, record.summary, record.options, record.votes, record.dissent) == (TOPIC, None, (), (), ())
     assert record.cost_usd == 0
     assert not [warning for warning in record.warnings if "verdict" in warning]
 
 
 async def test_the_notices_of_the_plan_and_the_warnings_of_the_run_stand_in_the_record(hall: Hall) -> None:
-    record = await held(hall, plan_of("council"), voices())
-    assert record.warnings[0].startswith("The recipe asks for votes on the synthesis")
+    record = await held(hall, plan_of("council", context="synthesis"), voices())
+    assert record.warnings[0].startswith("The recipe asks for older rounds as Door's synthesis")
     assert any(warning.startswith("T1 (Wind, ideator): ") for warning in record.warnings)
 
 
@@ -264,6 +292,7 @@ async def test_a_redacted_wall_states_nothing(hall: Hall) -> None:
     hall.tombstone_turn(THREAD, 1, "It named a customer.")
     record = make_record(hall.debate(THREAD), plan_of())
     assert (record.verdicts, record.constraints, record.citations) == ((), (), ())
+    assert "There is no constraint T2.C1." in record.incomplete  # which Door's account still names
     assert len(record.seats) == 3
 
 
@@ -292,13 +321,17 @@ def test_a_debate_that_was_held_by_hand_has_a_record_too(tmp_path: Path) -> None
     assert record.cost_usd is None
     assert [found.id for found in record.constraints] == ["T2.C1"]
     assert record.citations[0].problem == "there is no E1; no evidence was given"
+    assert record.incomplete == ("T2.C1 blocks, and Door does not answer it.",)
+    assert [(each.id, each.agent, each.objection) for each in record.dissent] == [
+        ("T2.C1", "unnamed", "No. See [E1:1].")
+    ]
 
 
 async def test_one_turn_that_a_person_took_makes_the_cost_of_the_debate_unknown(hall: Hall) -> None:
     numbers = count(1)
 
     def line(request: Request) -> Line:
-        if request.task.role is Role.DOOR:
+        if (request.task.role, request.task.step) == (Role.DOOR, "turn"):
             hall.add_turn(THREAD, "Door", "Therefore we wait.", agent_role="door-agent")
         return priced(speech(request, next(numbers)))
 
