@@ -70,7 +70,7 @@ def _wall(call: Call) -> str:
 def _door(call: Call) -> str:
     return (
         f"## SYNTHESIS\nCall {call.number} decides to take one step and to rehearse the way back before it.\n"
-        f"{MEETS} What nobody asked for is left out, so that one team can carry the rest.\n\n"
+        f"{MEETS} What nobody asked for is left out, so that one team can carry the rest until March.\n\n"
         f"{_answers('CONSTRAINTS', _UNANSWERED, call, f'MET: {MEETS}')}"
         f"{_answers('OBJECTIONS', _OBJECTIONS, call, 'It is answered by step 1.')}"
         "## STEPS\n1. Rehearse the way back.\n2. Write both.\n3. Switch on the named day.\n"
