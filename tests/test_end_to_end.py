@@ -19,6 +19,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import FloorGiven, Turn
 from orchestrator.hall.hall import Hall
 from orchestrator.plan import Plan
+from orchestrator.seating import contributions
 
 TOPIC = "Should we move billing to Kafka?"
 EVIDENCE = "Billing runs on PostgreSQL.\nOperations may run no new cluster before March.\n"
@@ -30,6 +31,7 @@ ROUNDS = {  # DESIGN section 4
     "laboratory": ["WWWLD", "WWLD"],
     "council": ["WWLLDDD", "WWLDD"],
 }
+SETTLING = {"council": [["wind-1"] * 2 + ["wall-1"] * 2]}  # the votes, where there are any; then Door's account
 ROLE = {"W": "Wind", "L": "Wall", "D": "Door"}
 
 
@@ -48,11 +50,19 @@ def debate(*arguments: str) -> Result:
 
 
 def together(recipe: str) -> Iterator[int]:
-    """How many calls are in flight together, batch by batch: Winds with checklists, Walls, then Door by Door."""
+    """How many calls are in flight together, batch by batch."""
+    return map(len, batches(recipe))
+
+
+def batches(recipe: str) -> Iterator[list[str]]:
+    """The models that are asked together: Winds with checklists, Walls, then Door by Door; voters; Door's account."""
     for shape in ROUNDS[recipe]:
-        yield shape.count("W") + shape.count("L")
-        yield shape.count("L")
-        yield from [1] * shape.count("D")
+        winds, walls, doors = (shape.count(letter) for letter in "WLD")
+        yield ["wind-1"] * winds + ["wall-1"] * walls
+        yield ["wall-1"] * walls
+        yield from [["door-1"]] * doors
+    yield from SETTLING.get(recipe, [])
+    yield ["door-1"]
 
 
 def held(folder: Path) -> tuple[Debate, Plan]:
@@ -79,7 +89,7 @@ def test_a_recipe_runs_to_its_decision(recipe: str, folder: Path, model_server: 
     assert_calls_in_order(recipe, model_server.calls)
     assert_prompts_append_only(model_server.calls)
     assert_ledger_holds_what_was_answered(ledger, model_server.calls)
-    assert_outcome(outcome, ledger, model_server.calls)
+    assert_outcome(recipe, outcome, ledger, model_server.calls)
 
 
 def assert_turns_in_order(recipe: str, debate: Debate) -> None:
@@ -96,15 +106,12 @@ def assert_turns_in_order(recipe: str, debate: Debate) -> None:
 def assert_calls_in_order(recipe: str, calls: list[Call]) -> None:
     """Each batch is answered before the next begins; within a batch all three kinds may arrive in any order."""
     rest = list(calls)
-    for shape in ROUNDS[recipe]:
-        winds, walls, doors = (shape.count(letter) for letter in "WLD")
-        batches = [["wind-1"] * winds + ["wall-1"] * walls, ["wall-1"] * walls, *([["door-1"]] * doors)]
-        for batch in batches:
-            now, rest = rest[: len(batch)], rest[len(batch) :]
-            assert sorted(call.model for call in now) == sorted(batch)
-            assert all(call.finished is not None for call in now)
-            if rest:
-                assert max(call.finished or 0 for call in now) < rest[0].started
+    for batch in batches(recipe):
+        now, rest = rest[: len(batch)], rest[len(batch) :]
+        assert sorted(call.model for call in now) == sorted(batch)
+        assert all(call.finished is not None for call in now)
+        if rest:
+            assert max(call.finished or 0 for call in now) < rest[0].started
     assert rest == []
 
 
@@ -145,16 +152,20 @@ def _visible(debate: Debate, turn: Turn) -> int:
     return turn.turn_index
 
 
-def assert_outcome(outcome: dict[str, Any], debate: Debate, calls: list[Call]) -> None:
+def assert_outcome(recipe: str, outcome: dict[str, Any], debate: Debate, calls: list[Call]) -> None:
     assert outcome["head"] == debate.head
     assert outcome["decision"] == debate.turns[-1].text
     assert outcome["error"] is None
     assert [turn["content"] for turn in outcome["turns"]] == [line.text for line in debate.turns]
-    seats = [turn.seat for turn in turns_of(debate) if turn.seat]
+    seats = [one.seat for one in contributions(debate) if one.seat]  # turns, votes and the account
     assert outcome["tokens"]["input"] == sum(seat.input or 0 for seat in seats) > 0
     assert outcome["tokens"]["cached"] == sum(seat.cached or 0 for seat in seats)
-    assert float(outcome["cost_usd"]) > 0
-    assert outcome["record"]["constraints"]
+    assert sum(seat.input or 0 for seat in seats) == billed(calls)[0]
+    assert Decimal(outcome["cost_usd"]) == cost_of(outcome["tokens"], calls)
+    record, stated = outcome["record"], sum(shape.count("L") for shape in ROUNDS[recipe]) * 2
+    assert [each["outcome"] for each in record["constraints"]] == ["met"] * stated
+    assert record["incomplete"] == []
+    assert (record["agreed"], len(record["votes"])) == ((True, 4) if recipe in SETTLING else (None, 0))
     assert sorted(Path(file).name for file in outcome["files"]) == [
         "debate.json",
         "decision.md",
@@ -195,6 +206,7 @@ def test_a_fallback_answers_when_a_route_is_gone_and_the_record_says_so(
     (change,) = json.loads(result.stdout)["substitutions"]
     assert change == {
         "turn": 2,
+        "slot": "R1.Wall.1",
         "agent": "wall-agent",
         "asked": "openai/gone-1",
         "route": "openai/wall-1",
@@ -253,16 +265,21 @@ def test_answers_that_were_of_no_use_are_on_the_bill_of_a_debate_that_decided(
     result = debate("--recipe", "speed", "--json")
     assert result.exit_code == 0, result.output
     outcome = json.loads(result.stdout)
-    assert len(model_server.calls) == 4 + ATTEMPTS
+    assert len(model_server.calls) == 5 + 2 * ATTEMPTS  # Door asks that route for its turn and for its account
     read, written = billed(model_server.calls)
     assert (outcome["tokens"]["input"], outcome["tokens"]["output"]) == (read, written)
+    ledger, _ = held(folder)
+    turn, account = (one.seat for one in contributions(ledger)[2:])
+    asked = [call for call in model_server.calls if call.model in ("short-1", "door-1")]
+    for seat, own in ((turn, asked[: ATTEMPTS + 1]), (account, asked[ATTEMPTS + 1 :])):
+        assert seat is not None
+        assert (seat.input, seat.output) == billed(own)
+    assert turn is not None
+    assert account is not None
     door = outcome["turns"][2]
-    door_read, door_written = billed([call for call in model_server.calls if call.model in ("short-1", "door-1")])
-    assert (door["usage"]["input"], door["usage"]["output"]) == (door_read, door_written)
-    seat = turns_of(held(folder)[0])[2].seat
-    assert seat is not None
-    assert (seat.input, seat.output, seat.cost) == (door_read, door_written, door["cost_usd"])
-    assert sum(Decimal(turn["cost_usd"]) for turn in outcome["turns"]) == Decimal(outcome["cost_usd"])
+    assert (door["usage"]["input"], door["usage"]["output"], door["cost_usd"]) == (turn.input, turn.output, turn.cost)
+    turns = sum(Decimal(each["cost_usd"]) for each in outcome["turns"])
+    assert turns + Decimal(account.cost or 0) == Decimal(outcome["cost_usd"])
     assert Decimal(outcome["cost_usd"]) == cost_of(outcome["tokens"], model_server.calls)
 
 
