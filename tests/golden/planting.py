@@ -6,6 +6,7 @@ held against what was planted, to the last count.
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -69,6 +70,13 @@ def door(*rows: str) -> str:
 def answered(name: str, outcome: str, sentence: str | None) -> dict[str, str | None]:
     """A constraint in Door's account."""
     return {"id": name, "outcome": outcome, "sentence": sentence}
+
+
+def objection(reason: str, *rests_on: str, kind: str | None = "measurement", what: str = "a week of nights") -> str:
+    """A vote against the synthesis; where `kind` is None it does not say what would end it."""
+    ends = {"kind": kind, "what": what} if kind else None
+    members = {"choice": "object", "reason": reason, "rests_on": list(rests_on or ["T1"]), "would_settle_it": ends}
+    return json.dumps(members)
 
 
 class Held(NamedTuple):

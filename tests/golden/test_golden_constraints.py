@@ -67,21 +67,27 @@ async def test_an_ignored_constraint_is_dissent_in_walls_words_with_what_would_e
     assert [each.settlement for each in run.record.dissent] == [settlement(name) for name in IGNORED]
 
 
-async def test_no_judgement_of_door_lifts_what_wall_blocks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("honest", [True, False])
+async def test_no_judgement_of_door_lifts_what_wall_blocks(tmp_path: Path, honest: bool) -> None:
+    """An account that leaves open what is open is taken at once; one that claims more is told, and claims in vain."""
+    open_all = account_text(constraints=[answered(f"T2.{name}", "open", None) for name, *_ in PLANTED])
+    told = [open_all] if honest else [ACCOUNT, ACCOUNT]
     run = await held(
-        tmp_path, plan_of("speed"), {"Wall 1": wall("BLOCKED", *ROWS), "Door 1": SYNTHESIS, "account": ACCOUNT}
+        tmp_path, plan_of("speed"), {"Wall 1": wall("BLOCKED", *ROWS), "Door 1": SYNTHESIS, "account": told}
     )
     found = run.record.constraints
+    assert [each.id for each in found] == [f"T2.{name}" for name, *_ in PLANTED]
     assert {(each.blocks, each.lifted, each.outcome, each.sentence) for each in found} == {
         (True, False, Outcome.OPEN, None)
     }
     said = [
         f"T3 answers {WORD[fate]}, which lifts no block" if fate else "Door does not answer it" for *_, fate in PLANTED
     ]
-    assert run.record.incomplete == tuple(
-        f"T2.{name} blocks, and {what}." for (name, *_), what in zip(PLANTED, said, strict=True)
-    )
+    whys = [f"T2.{name} blocks, and {what}." for (name, *_), what in zip(PLANTED, said, strict=True)]
+    assert run.record.incomplete == tuple(whys)
     assert [each.id for each in run.record.dissent] == [f"T2.{name}" for name, *_ in PLANTED]
+    claimed = [why for why, (*_, fate) in zip(whys, PLANTED, strict=True) if fate]
+    assert all(why in run.told("account")[-1] for why in claimed) != honest
 
 
 async def test_what_only_an_earlier_turn_answers_is_no_sentence_of_the_synthesis(tmp_path: Path) -> None:
@@ -130,3 +136,21 @@ async def test_the_walls_of_every_round_state_constraints_and_each_is_counted(tm
         (name, Outcome.MET, sentence(name)) for name in names
     ]
     assert (run.record.incomplete, run.record.dissent) == ((), ())
+
+
+FRAGMENTS = ["train two people before March.", "We will not train", "e will not train two people before March."]
+
+
+@pytest.mark.parametrize("fragment", FRAGMENTS)
+async def test_a_part_of_a_sentence_which_may_say_the_opposite_is_no_answer(tmp_path: Path, fragment: str) -> None:
+    run = await held(
+        tmp_path,
+        plan_of("speed"),
+        {
+            "Wall 1": wall("CONDITIONAL", stated("C1", CONSTRAINT)),
+            "Door 1": door("We will not train two people before March."),
+            "account": account_text(constraints=[answered("T2.C1", "met", fragment)]),
+        },
+    )
+    assert run.record.incomplete == (f"T2.C1 is met by a sentence that is not in the synthesis: “{fragment}”",)
+    assert run.record.constraints[0].outcome is Outcome.OPEN

@@ -1,0 +1,335 @@
+"""Planted votes and objections: who agrees, who dissents in which words, and what the outcome hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from building import TOPIC, account_text, hall_at, plan_of, vote_text
+from golden.planting import CONSTRAINT, Parts, answered, door, held, objection, stated, wall
+from orchestrator.ballot import CastVote, agree, best_voted_on
+from orchestrator.decided import Dissent, LoadBearing
+from orchestrator.hall.entries import SeatRecord
+from orchestrator.hall.terms import Choice, Role, SettledBy, Status
+from orchestrator.plan import Plan
+from orchestrator.record import record_of
+
+UNGROUNDED = (
+    "rests_on: nothing of it exists in this debate; name a turn (T1), a constraint (T2.C1) or lines of the evidence "
+    "(E1:12-18) that your reason rests on."
+)
+WALLS = wall("CONDITIONAL", stated("C1", CONSTRAINT))
+CARRY = "Two people are trained by March."
+CARRIED = [answered(name, "met", CARRY) for name in ("T3.C1", "T4.C1")]
+TABLE: Parts = {"Wall 1": WALLS, "Door 1": door(CARRY), "account": account_text(constraints=CARRIED)}
+
+
+def council(refinements: int = 0) -> Plan:
+    """One round of ideator, edge-optimizer, validator, critical-engineer and three Doors, who are T1 to T7."""
+    return plan_of("council", turns=7, consensus={"required": True, "refinements": refinements})
+
+
+def refinement(*answers: str) -> str:
+    return door(CARRY, "", "## OBJECTIONS", *answers)
+
+
+@pytest.mark.anyio
+async def test_planted_votes_stand_with_their_reasons_and_what_they_rest_on(tmp_path: Path) -> None:
+    parts = {
+        "vote of ideator": vote_text("approve", "It is small.", ["T1", "[T3.C1]", "T99"]),
+        "vote of edge-optimizer": objection("The edge is\n\nforgotten.", "T2", kind="change", what="name the edge"),
+        "vote of validator": vote_text("approve", "I like it.", ["T99", "my feeling"]),
+        "vote of critical-engineer": objection(
+            "The rota cannot carry it.", "T4.C1", kind="fact", what="who is on call"
+        ),
+    }
+    run = await held(tmp_path, council(), TABLE | parts)
+    assert [
+        (vote.slot, vote.ballot, vote.on, vote.role, vote.agent, vote.choice, vote.name, vote.reason, vote.grounded)
+        for vote in run.record.votes
+    ] == [
+        ("V1.Wind.1", 1, "T7", Role.WIND, "ideator", "approve", None, "It is small.", True),
+        ("V1.Wind.2", 1, "T7", Role.WIND, "edge-optimizer", "object", "O1", "The edge is\n\nforgotten.", True),
+        ("V1.Wall.1", 1, "T7", Role.WALL, "validator", "approve", None, "I like it.", False),
+        ("V1.Wall.2", 1, "T7", Role.WALL, "critical-engineer", "object", "O2", "The rota cannot carry it.", True),
+    ]
+    assert [vote.rests_on for vote in run.record.votes] == [
+        ("T1", "T3.C1", "T99"), ("T2",), ("T99", "my feeling"), ("T4.C1",)
+    ]  # fmt: skip
+    assert run.record.dissent == (
+        Dissent(
+            id="O1",
+            role=Role.WIND,
+            agent="edge-optimizer",
+            lens=None,
+            turn=None,
+            objection="The edge is\n\nforgotten.",
+            rests_on=("T2",),
+            grounded=True,
+            settled_by=SettledBy.CHANGE,
+            settlement="name the edge",
+        ),
+        Dissent(
+            id="O2",
+            role=Role.WALL,
+            agent="critical-engineer",
+            lens=None,
+            turn=None,
+            objection="The rota cannot carry it.",
+            rests_on=("T4.C1",),
+            grounded=True,
+            settled_by=SettledBy.FACT,
+            settlement="who is on call",
+        ),
+    )
+    assert (run.record.agreed, run.record.status, run.record.load_bearing) == (False, Status.STALEMATE, ())
+
+
+@pytest.mark.anyio
+async def test_a_vote_that_rests_on_nothing_is_asked_for_once_more_with_the_reason(tmp_path: Path) -> None:
+    mends = [vote_text(rests_on=[]), vote_text(rests_on=["T7"])]
+    stays = [vote_text(rests_on=["E1:1"]), vote_text(rests_on=["T8"])]
+    parts = {"vote of ideator": mends, "vote of validator": stays, "vote of critical-engineer": stays}
+    run = await held(tmp_path, council(), TABLE | parts)
+    for voter in ("ideator", "validator", "critical-engineer"):
+        first, second = run.told(f"vote of {voter}")
+        assert UNGROUNDED not in first
+        assert second == f"Your answer lacks something. {UNGROUNDED} Give the whole answer again."
+    assert len(run.told("vote of edge-optimizer")) == 1
+    assert [vote.grounded for vote in run.record.votes] == [True, True, False, False]
+    assert run.record.agreed is False  # of Wall no approval counts
+    assert (run.record.status, run.record.dissent) == (Status.STALEMATE, ())
+
+
+@pytest.mark.anyio
+async def test_an_objection_is_asked_once_more_what_would_end_it_and_counts_without(tmp_path: Path) -> None:
+    told = "would_settle_it: an objection says what would end it."
+    parts = {"vote of validator": [objection("No.", kind=None), objection("Still no.", kind=None)]}
+    run = await held(tmp_path, council(), TABLE | parts)
+    assert told in run.told("vote of validator")[1]
+    (dissent,) = run.record.dissent
+    assert (dissent.objection, dissent.settled_by, dissent.settlement) == ("Still no.", None, None)
+    assert run.record.status is Status.STALEMATE
+
+
+@pytest.mark.anyio
+async def test_an_objection_that_is_answered_and_then_approved_is_no_dissent(tmp_path: Path) -> None:
+    parts = {
+        "vote of validator": [objection("The rota."), vote_text()],
+        "refine": refinement("- [O1] Two people are trained first."),
+    }
+    run = await held(tmp_path, council(2), TABLE | parts)
+    assert [vote.answered_in for vote in run.record.votes if vote.name == "O1"] == [("refinement 1",)]
+    assert [(vote.ballot, vote.on) for vote in run.record.votes] == [(1, "T7")] * 4 + [(2, "refinement 1")] * 4
+    assert (run.record.dissent, run.record.agreed, run.record.status) == ((), True, Status.SYNTHESIS)
+    assert run.record.decision == parts["refine"]
+
+
+@pytest.mark.anyio
+async def test_an_objection_that_is_answered_and_not_approved_is_dissent(tmp_path: Path) -> None:
+    parts = {
+        "vote of ideator": [objection("It is dull."), vote_text()],
+        "vote of validator": [objection("The rota."), objection("The rota, still.")],
+        "refine": refinement("- [O1, O2] Two people are trained first."),
+    }
+    run = await held(tmp_path, council(1), TABLE | parts)
+    assert [(each.id, each.objection) for each in run.record.dissent] == [
+        ("O2", "The rota."), ("O3", "The rota, still."),
+    ]  # fmt: skip
+    answered_in = {vote.name: vote.answered_in for vote in run.record.votes if vote.name}
+    assert answered_in == {"O1": ("refinement 1",), "O2": ("refinement 1",), "O3": ()}
+    assert (run.record.agreed, run.record.status) == (False, Status.STALEMATE)
+
+
+@pytest.mark.anyio
+async def test_an_objection_stands_until_its_own_voter_approves_in_a_vote_that_counts(tmp_path: Path) -> None:
+    parts = {
+        "vote of validator": [objection("The rota."), *[vote_text("approve", "Fine.", ["T99"])] * 2],
+        "refine": refinement("- [O1] Two people are trained first."),
+    }
+    run = await held(tmp_path, council(1), TABLE | parts)
+    assert [(each.id, each.objection) for each in run.record.dissent] == [("O1", "The rota.")]
+    assert (run.record.agreed, run.record.status) == (True, Status.SYNTHESIS)
+
+
+@pytest.mark.anyio
+async def test_a_refinement_that_passes_over_an_objection_is_sent_back_once_and_then_stands(tmp_path: Path) -> None:
+    parts = {
+        "vote of ideator": [objection("It is dull."), vote_text()],
+        "vote of validator": [objection("The rota."), vote_text()],
+        "refine": [refinement("- [O1] It is not."), refinement("- [O2] They are trained; O1 is answered too.")],
+    }
+    run = await held(tmp_path, council(1), TABLE | parts)
+    assert "It does not answer O2 in a line of its own." in run.told("refine")[1]
+    answered_in = {vote.name: vote.answered_in for vote in run.record.votes if vote.name}
+    assert answered_in == {"O1": (), "O2": ("refinement 1",)}
+    assert run.record.dissent == ()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("objecting", "best"),
+    [((2, 1, 2), 1), ((1, 2, 2), 0), ((2, 2, 1), 2), ((1, 1, 1), 2), ((1, 1, 2), 1)],  # of equal ones the newest
+)
+async def test_a_stalemate_closes_with_the_synthesis_that_the_fewest_object_to(
+    tmp_path: Path, objecting: Sequence[int], best: int
+) -> None:
+    numbers = [count(), count()]
+    voters = ["validator", "critical-engineer"]
+
+    def vote(place: int) -> Any:
+        return lambda request: objection("No.") if place < objecting[next(numbers[place])] else vote_text()
+
+    texts = [
+        door("It is T7."),
+        *(f"{refinement(*(f'- [O{name}] It is so.' for name in range(1, 5)))} {number}" for number in (1, 2)),
+    ]
+    parts = {f"vote of {voter}": vote(place) for place, voter in enumerate(voters)}
+    run = await held(tmp_path, council(2), TABLE | parts | {"Door 1": texts[0], "refine": list(texts[1:])})
+    assert (run.record.status, run.record.decision) == (Status.STALEMATE, texts[best])
+    assert len(run.record.votes) == 12
+
+
+@pytest.mark.anyio
+async def test_one_objection_is_load_bearing_of_two_none_is(tmp_path: Path) -> None:
+    one = await held(tmp_path / "one", council(), TABLE | {"vote of validator": objection("The rota.")})
+    assert one.record.load_bearing == (LoadBearing(id="O1", kind="vote", without_it="Without it there is agreement."),)
+    two = {"vote of validator": objection("The rota."), "vote of ideator": objection("It is dull.")}
+    assert (await held(tmp_path / "two", council(), TABLE | two)).record.load_bearing == ()
+
+
+@pytest.mark.anyio
+async def test_a_constraint_is_load_bearing_where_an_option_or_the_agreement_hangs_on_it_alone(tmp_path: Path) -> None:
+    def option(title: str, *because: str, taken: bool = False) -> dict[str, Any]:
+        return {"title": title, "turns": [1], "taken": taken, "why": "So.", "because": list(because)}
+
+    options = [option("An outbox", "T1", taken=True), option("Kafka.", "T3.C1"), option("Nothing", "T3.C1", "T4.C1")]
+    parts = {
+        "vote of validator": objection("The rota.", "T4.C1"),
+        "account": account_text(constraints=CARRIED, options=options),
+    }
+    run = await held(tmp_path, council(), TABLE | parts)
+    assert run.record.load_bearing == (
+        LoadBearing(id="O1", kind="vote", without_it="Without it there is agreement."),
+        LoadBearing(id="T3.C1", kind="constraint", without_it="Without it nothing rules out: Kafka."),
+        LoadBearing(id="T4.C1", kind="constraint", without_it="Without it there is agreement."),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- laws
+
+GROUNDS = ["T1", "T2.C1", "T2.C2"]
+BALLOT = st.lists(
+    st.tuples(
+        st.sampled_from([Role.WIND, Role.WALL]),
+        st.sampled_from(Choice),
+        st.lists(st.sampled_from([*GROUNDS, "T9", "nothing"]), max_size=2, unique=True),
+    ),
+    min_size=1,
+    max_size=5,
+)
+Ballot = list[tuple[Role, Choice, list[str]]]
+
+
+def agreed(ballot: Ballot) -> bool:
+    """Said again, and simply: of those that rest on something, some of each side approve and nobody objects."""
+    counted = [(role, choice) for role, choice, rests_on in ballot if set(rests_on) & set(GROUNDS)]
+    approve = {role for role, choice in counted if choice == "approve"}
+    return approve == {Role.WIND, Role.WALL} and not any(choice == "object" for _, choice in counted)
+
+
+def cast(ballot: Ballot, on: int = 3) -> tuple[CastVote, ...]:
+    return tuple(
+        CastVote(
+            seq=on + number,
+            slot=f"V{on}.{role}.{number}",
+            on=on,
+            role=role,
+            agent="somebody",
+            lens=None,
+            choice=choice,
+            name="O1" if choice is Choice.OBJECT else None,
+            reason="So.",
+            rests_on=tuple(rests_on),
+            grounds=tuple(name for name in rests_on if name in GROUNDS),
+            settled_by=None,
+            settlement=None,
+            answered=(),
+        )
+        for number, (role, choice, rests_on) in enumerate(ballot, start=1)
+    )
+
+
+@given(BALLOT, st.randoms())
+def test_agreement_is_what_the_votes_that_count_come_to_in_any_order(ballot: Ballot, random: Any) -> None:
+    shuffled = random.sample(ballot, len(ballot))
+    assert agree(cast(ballot)) == agree(cast(shuffled)) == agreed(ballot)
+
+
+@given(BALLOT, st.sampled_from([Role.WIND, Role.WALL]), st.sampled_from(GROUNDS))
+def test_an_objection_that_counts_never_makes_an_agreement_and_an_approval_never_breaks_one(
+    ballot: Ballot, role: Role, ground: str
+) -> None:
+    assert not agree(cast([*ballot, (role, Choice.OBJECT, [ground])]))
+    assert agree(cast([*ballot, (role, Choice.APPROVE, [ground])])) >= agree(cast(ballot))
+
+
+@given(BALLOT, st.sampled_from([Role.WIND, Role.WALL]), st.sampled_from(Choice), st.integers(0, 5))
+def test_a_vote_that_rests_on_nothing_changes_no_outcome(ballot: Ballot, role: Role, choice: Choice, at: int) -> None:
+    more = [*ballot[:at], (role, choice, ["T9"]), *ballot[at:]]
+    assert agree(cast(more)) == agree(cast(ballot))
+    assert best_voted_on([*cast(more), *cast(ballot, 9)]) == best_voted_on([*cast(ballot), *cast(ballot, 9)])
+
+
+@given(st.lists(BALLOT, min_size=1, max_size=4))
+def test_no_synthesis_that_was_voted_on_has_fewer_objections_than_the_best(ballots: list[Ballot]) -> None:
+    against = [
+        sum(choice == "object" and bool(set(rests_on) & set(GROUNDS)) for _, choice, rests_on in ballot)
+        for ballot in ballots
+    ]
+    best = best_voted_on([vote for on, ballot in enumerate(ballots) for vote in cast(ballot, on)])
+    assert against[best] == min(against)
+    assert min(against) not in against[best + 1 :]
+
+
+def by_brute_force(ballot: Ballot) -> Iterator[tuple[str, str]]:
+    """Each vote and each constraint without which the outcome is another."""
+    objections = count(1)
+    for place, (role, choice, _) in enumerate(ballot):
+        name = f"O{next(objections)}" if choice is Choice.OBJECT else f"V1.{role}.{place}"
+        if agreed(ballot[:place] + ballot[place + 1 :]) != agreed(ballot):
+            yield name, "vote"
+    for constraint in ("T2.C1", "T2.C2"):
+        without = [(role, choice, [name for name in names if name != constraint]) for role, choice, names in ballot]
+        if agreed(without) != agreed(ballot):
+            yield constraint, "constraint"
+
+
+def test_what_the_record_calls_load_bearing_is_what_brute_force_finds() -> None:
+    numbers = count(1)
+
+    @given(BALLOT)
+    def law(ballot: Ballot) -> None:
+        thread = f"2026-01-06-{next(numbers)}"
+        hall.init_debate(thread, TOPIC)
+        hall.add_turn(thread, "Wind", "What if we did?")
+        hall.add_turn(thread, "Wall", "\n".join(["VERDICT: APPROVED", *(stated(f"C{n}", CONSTRAINT) for n in (1, 2))]))
+        hall.add_turn(thread, "Door", "Therefore we do.")
+        for place, (role, choice, rests_on) in enumerate(ballot):
+            seat = SeatRecord(slot=f"V1.{role}.{place}", agent="somebody", lens=None, asked="a", answered="a")
+            hall.cast_vote(thread, role, choice, "So.", rests_on, seat)
+        record = record_of(hall.debate(thread))
+        assert record.agreed == agreed(ballot)
+        assert [(each.id, each.kind) for each in record.load_bearing] == list(by_brute_force(ballot))
+        sentence = "Without it there is no agreement." if agreed(ballot) else "Without it there is agreement."
+        assert {each.without_it for each in record.load_bearing} <= {sentence}
+
+    with TemporaryDirectory() as folder, hall_at(Path(folder) / "state") as hall:
+        law()
