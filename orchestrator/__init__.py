@@ -5,17 +5,22 @@ The parts, in the order in which they are best read:
     errors.py         everything that can go wrong, as one tree
     hall/             the embedded debate hall: entries, rules, hash chain, store; start with terms.py, end with hall.py
     models/           one seam to language models (base.py), and those behind it
+    structured.py     what a model answers as JSON: asked for, and read
     events.py  secrets.py            what a run tells; what must never leave
     recipe.py  agent.py  routing.py  one loader for each of recipes/, agents/ and configs/
     evidence/         context files: numbered, hashed, cited, checked
     plan.py           recipe, agents and routes become the plan of a run
+    constraints.py  grounds.py       what Walls stated and what was answered; what words rest on
+    ballot.py  account.py            votes on a synthesis; Door's account of it, checked
+    decided.py  caveats.py           what all that comes to; what a reader should know
     record.py         the decision record, read off the ledger
-    prompt.py         a snapshot and a seat become messages
+    instructions.py  prompt.py       what each step tells its seat; a snapshot and a seat become messages
     journal.py  budget.py            what was asked and what came of it; what may be spent
     calls.py          one call: its cost set aside, its intent and its outcome written down
     faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
+    settling.py       votes, refinements and the account, from the last synthesis to the end
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
     taking_up.py  resuming.py        a later process goes on with a run; what it needs for that
     watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field
 
 from orchestrator.constraints import Constraint, answers_in, outcome_of
 from orchestrator.evidence import Evidence, check, citations
+from orchestrator.evidence.prose import Prose
 from orchestrator.grounds import Grounds, plain_name
 from orchestrator.hall.terms import Role
 from orchestrator.quotes import words_of
@@ -149,10 +150,28 @@ def answered_in(account: Account, constraint: Constraint, ledger: Ledger) -> Ans
     return told[0] if len(told) == 1 and not any(_wrong(told[0], constraint, ledger)) else None
 
 
-def stands_in(words: str, text: str) -> bool:
-    """Whether words stand in a text, white space apart."""
-    sought = " ".join(words.split())
-    return bool(sought) and sought in " ".join(text.split())
+def is_said(words: str, text: str) -> bool:
+    """Whether words are whole sentences of a text, white space and marks around them apart.
+
+    A part of a sentence may say the opposite of it. The words that answer a constraint, `[T3.C1] MET: …`, may be left
+    out, and so may the last full stop.
+    """
+    sought = _bare(words)
+    for block in Prose(text).sentences():
+        for first in range(len(block)):
+            for last in range(first + 1, min(first + _MOST_SENTENCES, len(block)) + 1):
+                said = " ".join(block[first:last])
+                if sought in (_bare(said), _bare(_ANSWERING.sub("", said))):
+                    return bool(sought)
+    return False
+
+
+_MOST_SENTENCES = 6  # that answer one constraint
+_ANSWERING = re.compile(r"^[^\w\[]*\[?T\d+\.C\d+\b[^:—–]*[:—–]")
+
+
+def _bare(words: str) -> str:
+    return " ".join(words.split()).strip(' *_`"“”.…-')
 
 
 def _about_constraints(account: Account, ledger: Ledger) -> Iterator[str]:
@@ -170,11 +189,13 @@ def _about_constraints(account: Account, ledger: Ledger) -> Iterator[str]:
 
 
 def _wrong(answer: Answered, constraint: Constraint, ledger: Ledger) -> Iterator[str]:
-    if answer.outcome != "open" and (why := constraint.why_open) is not None:
-        yield why
+    if constraint.why_open is not None:
+        if answer.outcome != "open":
+            yield constraint.why_open
+        return
     if answer.outcome != "open" and not answer.sentence:
         yield f"{answer.id} is {answer.outcome} by no sentence of the synthesis."
-    elif answer.sentence and not stands_in(answer.sentence, ledger.synthesis):
+    elif answer.sentence and not is_said(answer.sentence, ledger.synthesis):
         yield f"{answer.id} is {answer.outcome} by a sentence that is not in the synthesis: {_short(answer.sentence)}"
     elif answer.sentence and len(list(words_of(answer.sentence))) < LEAST_WORDS:
         yield f"{answer.id} is {answer.outcome} by words that say nothing: {_short(answer.sentence)}"
@@ -208,9 +229,9 @@ def problems_of_earlier(earlier: EarlierDecision, ledger: Ledger) -> Iterator[st
     if piece is None or piece.kind != "adr":
         yield f"{earlier.id} is no earlier decision in the evidence."
         return
-    if not stands_in(earlier.theirs, piece.text):
+    if not is_said(earlier.theirs, piece.text):
         yield f"{earlier.id} ({piece.path}) does not say: {_short(earlier.theirs)}"
-    if not stands_in(earlier.ours, ledger.synthesis):
+    if not is_said(earlier.ours, ledger.synthesis):
         yield f"The synthesis does not say to {earlier.id}: {_short(earlier.ours)}"
 
 

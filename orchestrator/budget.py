@@ -14,6 +14,7 @@ took counts all the same.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -21,13 +22,14 @@ from itertools import takewhile
 from unicodedata import normalize
 
 from orchestrator.errors import LimitMet, UsageError
-from orchestrator.models.base import Endpoint, Message, Request, Usage
+from orchestrator.models.base import Endpoint, Message, Request, Shape, Usage
 from orchestrator.models.prices import price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.recipe import NO_LIMITS, Limits
 
 PER_MESSAGE = 16  # tokens for the marks of role, beginning and end that a provider puts around each message
 PER_CALL = 64  # tokens for what it puts around them all
+PER_SHAPE = 512  # tokens for the words with which some make a tool of a schema
 
 _CENT, _SMALLEST_SHOWN = Decimal("0.01"), Decimal("0.0001")
 _PRICE_CURE = (
@@ -206,7 +208,8 @@ class Budget:
         """An upper bound of the input, in tokens."""
         most = _most_tokens(request.messages)
         report = self._reports.get((request.model, request.endpoint))
-        return most if report is None else min(most, report.most_tokens(request.messages))
+        said = most if report is None else min(most, report.most_tokens(request.messages))
+        return said + _most_tokens_of(request.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +231,11 @@ class _Report:
 
 def _most_tokens(messages: Iterable[Message]) -> int:
     return PER_CALL + sum(PER_MESSAGE + _most_bytes(message.text) for message in messages)
+
+
+def _most_tokens_of(shape: Shape | None) -> int:
+    """The schema that is sent beside the messages, in whichever form a provider counts it."""
+    return 0 if shape is None else PER_SHAPE + _most_bytes(json.dumps(shape.schema))
 
 
 def _most_bytes(text: str) -> int:

@@ -12,7 +12,7 @@ stays so until one of them says that it is open again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -153,7 +153,20 @@ def statements(debate: Debate) -> Iterator[Statement]:
 
 def constraints_of(debate: Debate) -> tuple[Constraint, ...]:
     """Every constraint of a debate, in the order stated."""
-    return _fold((statement.where, statement.said) for statement in statements(debate))
+    spoken = list(statements(debate))
+    if debate.synthesis is not None:
+        spoken = list(_decided_with(spoken))
+    return _fold((statement.where, statement.said) for statement in spoken)
+
+
+def _decided_with(spoken: Sequence[Statement]) -> Iterator[Statement]:
+    """The words up to those that a debate was closed with: what refined them after that, and lost, answers nothing."""
+    *before, close = spoken
+    same = [at for at, statement in enumerate(before) if statement.said.text == close.said.text]
+    for at, statement in enumerate(before):
+        if not same or at <= same[-1] or statement.said.role is not Role.DOOR:
+            yield statement
+    yield close
 
 
 def constraints_in(turns: Iterable[Said]) -> tuple[Constraint, ...]:

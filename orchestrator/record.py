@@ -29,8 +29,8 @@ from orchestrator.ballot import agree
 from orchestrator.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
 from orchestrator.evidence import Evidence, cited
 from orchestrator.grounds import Grounds, walls_of
-from orchestrator.hall.debate import REHEARSAL, Debate
-from orchestrator.hall.entries import Closed, Refined, Turn
+from orchestrator.hall.debate import REHEARSAL, Debate, Line
+from orchestrator.hall.entries import Closed, Refined, Turn, Vote
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan
@@ -62,8 +62,10 @@ class Verdict(Part):
 
 class Citation(Part):
     """A place that a turn cites, with the words it quotes and the sentence that rests on it; `problem` says why the
-    place or the words are not there, None when they are. `turn` is the last one before a synthesis that is no turn."""
+    place or the words are not there, None when they are. `where` names the words that cite it: T3, a vote's slot,
+    refinement 1, the close; `turn` is the last turn up to there."""
 
+    where: str
     turn: int
     citation: str
     quote: str | None
@@ -154,7 +156,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     rehearsal = REHEARSAL in debate.state.marks
     written = contributions(debate)
     checked = tuple(_citations(debate, evidence))
-    broken = [f"T{found.turn} cites {found.citation}: {found.problem}" for found in checked if found.problem]
+    broken = [f"{found.where} cites {found.citation}: {found.problem}" for found in checked if found.problem]
     synthesis = debate.synthesis
     decided = Decided.of(debate, evidence)
     account, case = None if rehearsal else decided.account, decided.case
@@ -277,17 +279,30 @@ def _turns_not_needed(debate: Debate, plan: Plan | None) -> int:
 
 def _citations(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[Citation]:
     number, texts = 0, set[str]()
-    for line in debate.of(Turn, Refined, Closed):
+    for line in debate.of(Turn, Vote, Refined, Closed):
+        if isinstance(line.entry.body, Closed) and line.text in texts:
+            continue  # it repeats the synthesis it closes with
         if isinstance(line.entry.body, Turn):
             number = line.turn.turn_index + 1
-        elif line.text in texts:
-            continue  # the closing repeats the synthesis it closes with
         texts.add(line.text or "")
         for found in cited(line.text or "", evidence):
             yield Citation(
+                where=_where(line),
                 turn=number,
                 citation=str(found.citation),
                 quote=found.citation.quote,
                 claim=found.claim,
                 problem=found.problem,
             )
+
+
+def _where(line: Line) -> str:
+    match line.entry.body:
+        case Turn(turn_index=index):
+            return f"T{index + 1}"
+        case Vote(seat=seat):
+            return seat.slot if seat else "a vote"
+        case Refined(number=number):
+            return f"refinement {number}"
+        case _:
+            return "the close"

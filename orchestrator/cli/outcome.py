@@ -18,6 +18,7 @@ from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
+from orchestrator.evidence import with_broken_marked
 from orchestrator.export.markdown import marks_of, objections_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
@@ -137,7 +138,7 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain)
         answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
     else:
-        answer(f"{visible(_decision(ended.debate, record))}\n")
+        answer(f"{visible(_decision(ended.debate, record, plan))}\n")
     for line in _last_words(plan, record, files):
         call.tell(line)
     if problem is not None:
@@ -146,14 +147,12 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     return code
 
 
-def _decision(debate: Debate, record: DecisionRecord) -> str:
-    """What was decided, its marks first."""
-    marks = list(marks_of(record))
-    if record.decision is not None:
+def _decision(debate: Debate, record: DecisionRecord, plan: Plan) -> str:
+    """What was decided, its marks first, each broken citation marked; of a stalemate also what stands against it."""
+    if debate.synthesis:
         against = list(objections_of(record)) if record.status is Status.STALEMATE else []
-        return "\n\n".join([*marks, record.decision, *(["Objections that stand:", *against] if against else [])])
-    if record.rehearsal and debate.synthesis:
-        return "\n\n".join([*marks, debate.synthesis.words])
+        told = [debate.synthesis.words, *(["Objections that stand:", *against] if against else [])]
+        return "\n\n".join([*marks_of(record), *(with_broken_marked(words, plan.evidence) for words in told)])
     return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."
 
 

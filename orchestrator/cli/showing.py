@@ -13,7 +13,6 @@ from orchestrator.errors import UsageError
 from orchestrator.files import write_atomically
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Body, FloorGiven, Refined, Vote
-from orchestrator.hall.export import export_octave
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
 from orchestrator.hall.terms import Status
@@ -126,8 +125,6 @@ def _indented(text: str) -> str:
 
 def rendered(debate: Debate, format: str) -> str:
     """Returns a verified debate with the record that follows from it."""
-    if format == "octave":
-        return export_octave(debate)
     return run_folder.render(format, debate, record_of(debate))
 
 

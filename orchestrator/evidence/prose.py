@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 _FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,}+)(.*)")  # CommonMark 0.31, section 4.5
 _BULLET = r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]"
@@ -46,6 +47,15 @@ class Prose:
             since = max(start, self._last_end(since - 1))
         before, passage, after = (_one_line(self.text[slice(*ends)]) for ends in ((since, at), (at, end), (end, last)))
         return _cut(before.lstrip(), passage, after.rstrip(" |"), longest)
+
+    def sentences(self) -> Iterator[tuple[str, ...]]:
+        """The sentences of each block, on one line each, without what opens the block: `- `, `## `, `| `."""
+        for start, stop in pairwise(self._bounds):
+            start = _OPENS_LINE.match(self.text, start, stop).end()  # type: ignore[union-attr]
+            first, last = bisect_right(self._sentence_ends, start), bisect_left(self._sentence_ends, stop)
+            ends = [start, *self._sentence_ends[first:last], stop]
+            lines = (_one_line(self.text[since:end]).strip(" |") for since, end in pairwise(ends))
+            yield tuple(filter(None, lines))
 
     def _last_end(self, at: int) -> int:
         """Where the last sentence ends that ends at a place or before it."""

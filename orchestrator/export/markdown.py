@@ -156,11 +156,9 @@ def _opening_words(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str
 
 
 def _outcome(record: DecisionRecord, debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
-    if record.decision is not None:
-        yield "Door's synthesis, in its own words:"
-        yield quote(with_broken_marked(record.decision, evidence))
-    elif record.rehearsal and debate.synthesis:
-        yield "None. Door's worksheet closes with the questions that a decision must answer:"
+    if debate.synthesis:
+        none = "None. Door's worksheet closes with the questions that a decision must answer:"
+        yield none if record.rehearsal else "Door's synthesis, in its own words:"
         yield quote(with_broken_marked(debate.synthesis.words, evidence))
     elif debate.closing:
         yield f"None. The debate was closed by force: {one_line(debate.closing.words)}"
@@ -227,11 +225,6 @@ def _of_the_decision(record: DecisionRecord) -> Iterator[str]:
 def _of_the_run(record: DecisionRecord) -> Iterator[str]:
     if record.turns_not_needed:
         yield f"Closed early, with nothing open: {record.turns_not_needed} planned turns were not needed"
-    if record.starved_roles:
-        yield f"Roles that a round did without: {', '.join(record.starved_roles)}"
-    for change in record.substitutions:
-        why = f" ({one_line('; '.join(change.why))})" if change.why else ""
-        yield f"{change.slot}: {one_line(change.route)} answered instead of {one_line(change.asked)}{why}"
     for attempts in record.attempts:
         yield f"{attempts.slot}: calls that brought nothing: {one_line('; '.join(attempts.failed))}"
     if record.resumed:
