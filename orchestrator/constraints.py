@@ -58,10 +58,12 @@ _WORDS = {
     "LIFTED": _Word(Outcome.MET, Role.WALL, _ANY),
 }
 
+# Possessive where two runs meet, so that a line of nothing but asterisks is read once.
 _NAME = r"[\[(]?T\d{1,6}\.C\d{1,4}[\])]?"
+_NOT_SAID = r"(?![^\w\[]*[!≠¬\"'“”„‘’«»])"  # a sign that negates stands before the name, or a quotation begins
 _ANSWER = re.compile(
-    rf"{LEAD}((?:{_NAME})(?:(?:\s?[,&]|\sand)?\s{_NAME})*)[*_`\s]*(?:[:—–-]\s*)?[*_`]*"
-    rf"((?a:{'|'.join(word.replace(' ', '[ _-]') for word in _WORDS)}))[*_`]*(?:\s*(?:[:.—–]|-\s)(.*)|\s*$)",
+    rf"{_NOT_SAID}{LEAD}({_NAME}(?:(?:\s?[,&](?:\sand)?|\sand)?\s{_NAME})*)[*_`\s]*+(?:[:—–-]\s*+[*_`]*+)?"
+    rf"((?a:{'|'.join(word.replace(' ', '[ _-]') for word in _WORDS)}))[*_`]*+\s*+(?:(?:[:—–]|\.(?!\.)|-\s)(.*)|$)",
     re.IGNORECASE,
 )
 _NAMES = re.compile(r"T\d{1,6}\.C\d{1,4}")
@@ -181,7 +183,7 @@ def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
         word = re.sub(r"[ _-]", " ", match[2].upper()) if match else ""
         if match and _WORDS[word].role is role:
             sentence = (match[3] or "").strip(" *_")
-            for name in _NAMES.findall(match[1]):
+            for name in _NAMES.findall(match[1].upper()):
                 yield name, word, sentence
 
 
