@@ -12,7 +12,7 @@ The parts, in the order in which they are best read:
     plan.py           recipe, agents and routes become the plan of a run
     constraints.py  grounds.py       what Walls stated and what was answered; what words rest on
     ballot.py  account.py            votes on a synthesis; Door's account of it, checked
-    decided.py  caveats.py           what all that comes to; what a reader should know
+    decided.py  evidence_used.py  caveats.py   what all that comes to; what was cited; what a reader should know
     record.py         the decision record, read off the ledger
     instructions.py  prompt.py       what each step tells its seat; a snapshot and a seat become messages
     journal.py  budget.py            what was asked and what came of it; what may be spent

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -23,19 +23,18 @@ from orchestrator.account import (
     Ledger,
     Option,
     Risk,
-    problems_of_earlier,
 )
 from orchestrator.ballot import agree
 from orchestrator.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
-from orchestrator.evidence import Evidence, cited
+from orchestrator.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
 from orchestrator.grounds import Grounds, walls_of
-from orchestrator.hall.debate import REHEARSAL, Debate, Line
-from orchestrator.hall.entries import Closed, Refined, Turn, Vote
+from orchestrator.hall.debate import REHEARSAL, Debate
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan
 from orchestrator.seating import (
     Attempts,
+    Contribution,
     Part,
     SeatCost,
     Substitution,
@@ -60,36 +59,6 @@ class Verdict(Part):
     grounded: bool
 
 
-class Citation(Part):
-    """A place that a turn cites, with the words it quotes and the sentence that rests on it; `problem` says why the
-    place or the words are not there, None when they are. `where` names the words that cite it: T3, a vote's slot,
-    refinement 1, the close; `turn` is the last turn up to there."""
-
-    where: str
-    turn: int
-    citation: str
-    quote: str | None
-    claim: str
-    problem: str | None
-
-
-class EvidenceUsed(Part):
-    id: str
-    kind: str
-    path: str
-    sha256: str
-
-
-class EarlierDecision(Part):
-    """A decision in the evidence that this one touches, with the two sentences; both stand where they are said to."""
-
-    id: str
-    path: str
-    relation: str
-    theirs: str
-    ours: str
-
-
 class DecisionRecord(Part):
     """What a debate came to. `decision` is None when none was made: a rehearsal, or a debate closed by force.
 
@@ -109,24 +78,24 @@ class DecisionRecord(Part):
     degraded: tuple[str, ...]
     closed_early: str | None
     turns_not_needed: int
-    incomplete: tuple[str, ...]
-    decision: str | None
-    summary: str | None
-    options: tuple[Option, ...]
-    constraints: tuple[ConstraintAnswered, ...]
-    verdicts: tuple[Verdict, ...]
-    agreed: bool | None
-    votes: tuple[VoteCast, ...]
-    dissent: tuple[Dissent, ...]
-    load_bearing: tuple[LoadBearing, ...]
-    consequences: tuple[Consequence, ...]
-    risks: tuple[Risk, ...]
-    actions: tuple[Action, ...]
-    assumptions: tuple[Assumption, ...]
-    earlier_decisions: tuple[EarlierDecision, ...]
-    reversibility: str | None
-    review_by: str | None
-    confidence: Confidence | None
+    incomplete: tuple[str, ...] = ()
+    decision: str | None = None
+    summary: str | None = None
+    options: tuple[Option, ...] = ()
+    constraints: tuple[ConstraintAnswered, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    agreed: bool | None = None
+    votes: tuple[VoteCast, ...] = ()
+    dissent: tuple[Dissent, ...] = ()
+    load_bearing: tuple[LoadBearing, ...] = ()
+    consequences: tuple[Consequence, ...] = ()
+    risks: tuple[Risk, ...] = ()
+    actions: tuple[Action, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    earlier_decisions: tuple[EarlierDecision, ...] = ()
+    reversibility: str | None = None
+    review_by: str | None = None
+    confidence: Confidence | None = None
     evidence: tuple[EvidenceUsed, ...]
     citations: tuple[Citation, ...]
     citations_broken: int
@@ -153,59 +122,19 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         plan: the plan it followed; None for one that was held by hand.
     """
     evidence = plan.evidence if plan else ()
+    decided = Decided.of(debate, evidence)
     rehearsal = REHEARSAL in debate.state.marks
     written = contributions(debate)
-    checked = tuple(_citations(debate, evidence))
+    checked = tuple(cited_in(debate, evidence))
     broken = [f"{found.where} cites {found.citation}: {found.problem}" for found in checked if found.problem]
-    synthesis = debate.synthesis
-    decided = Decided.of(debate, evidence)
-    account, case = None if rehearsal else decided.account, decided.case
-    constraints = () if rehearsal else tuple(decided.constraints())
     return DecisionRecord(
-        title=title_of(account.title if account else debate.opening.words),
-        question=debate.opening.words,
-        thread_id=debate.state.thread_id,
-        status=debate.state.status,
         rehearsal=rehearsal,
-        degraded=_notes(debate, About.MISSING),
-        closed_early=next(iter(_notes(debate, About.CLOSED_EARLY)), None),
-        turns_not_needed=_turns_not_needed(debate, plan),
-        incomplete=() if rehearsal else tuple(dict.fromkeys(_incomplete(decided, plan))),
-        decision=synthesis.words if synthesis and not rehearsal else None,
-        summary=account.decision if account else None,
-        options=account.options if account else (),
-        constraints=constraints,
-        verdicts=() if rehearsal else tuple(_verdicts(debate, case.grounds)),
-        agreed=agree(case.ballot) if case.votes or (plan and plan.voters) else None,
-        votes=tuple(decided.votes()),
-        dissent=tuple(decided.dissent(constraints)),
-        load_bearing=tuple(decided.load_bearing()) if case.votes or account else (),
-        consequences=account.consequences if account else (),
-        risks=account.risks if account else (),
-        actions=account.actions if account else (),
-        assumptions=account.assumptions if account else (),
-        earlier_decisions=tuple(_earlier(account, decided.ledger)) if account else (),
-        reversibility=account.reversibility if account else None,
-        review_by=account.review_by if account else None,
-        confidence=account.confidence if account else None,
-        evidence=tuple(
-            EvidenceUsed(id=piece.id, kind=piece.kind, path=piece.path, sha256=piece.sha256) for piece in evidence
-        ),
+        **_of_the_debate(debate, plan),
+        **({"title": title_of(debate.opening.words)} if rehearsal else _of_the_decision(decided, plan)),
+        **_of_the_voices(written),
+        evidence=tuple(used(evidence)),
         citations=checked,
         citations_broken=len(broken),
-        balance=balance(debate.state),
-        starved_roles=debate.state.starved_roles,
-        seats=tuple(seats_of(written)),
-        substitutions=tuple(substitutions_of(written)),
-        attempts=tuple(attempts_of(written)),
-        resumed=len(debate.notes(About.RESUMED)),
-        uncertain=_notes(debate, About.UNCERTAIN),
-        changes=_notes(debate, About.CHANGED),
-        tokens=tokens_of(written),
-        cost_usd=cost_of(written),
-        decided_at=debate.closing.entry.at if debate.closing else debate.state.updated_at,
-        plan_hash=debate.opened.plan,
-        head=debate.head,
         warnings=(
             *(plan.notices if plan else ()),
             *(caveats.of_turns(debate, plan) if plan else ()),
@@ -214,6 +143,68 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
             *dict.fromkeys(broken),
         ),
     )
+
+
+def _of_the_debate(debate: Debate, plan: Plan | None) -> dict[str, Any]:
+    return {
+        "question": debate.opening.words,
+        "thread_id": debate.state.thread_id,
+        "status": debate.state.status,
+        "degraded": _notes(debate, About.MISSING),
+        "closed_early": next(iter(_notes(debate, About.CLOSED_EARLY)), None),
+        "turns_not_needed": _turns_not_needed(debate, plan),
+        "balance": balance(debate.state),
+        "starved_roles": debate.state.starved_roles,
+        "resumed": len(debate.notes(About.RESUMED)),
+        "uncertain": _notes(debate, About.UNCERTAIN),
+        "changes": _notes(debate, About.CHANGED),
+        "decided_at": debate.closing.entry.at if debate.closing else debate.state.updated_at,
+        "plan_hash": debate.opened.plan,
+        "head": debate.head,
+    }
+
+
+def _of_the_decision(decided: Decided, plan: Plan | None) -> dict[str, Any]:
+    debate, case, account = decided.debate, decided.case, decided.account
+    constraints = tuple(decided.constraints())
+    return {
+        "title": title_of(account.title if account else debate.opening.words),
+        "decision": debate.synthesis.words if debate.synthesis else None,
+        "incomplete": tuple(dict.fromkeys(_incomplete(decided, plan))),
+        "constraints": constraints,
+        "verdicts": tuple(_verdicts(debate, case.grounds)),
+        "agreed": agree(case.ballot) if case.votes or (plan and plan.voters) else None,
+        "votes": tuple(decided.votes()),
+        "dissent": tuple(decided.dissent(constraints)),
+        "load_bearing": tuple(decided.load_bearing()) if case.votes or account else (),
+        **(_as_accounted(account, decided.ledger) if account else {}),
+    }
+
+
+def _as_accounted(account: Account, ledger: Ledger) -> dict[str, Any]:
+    """What only Door can say of its decision."""
+    return {
+        "summary": account.decision,
+        "options": account.options,
+        "consequences": account.consequences,
+        "risks": account.risks,
+        "actions": account.actions,
+        "assumptions": account.assumptions,
+        "earlier_decisions": tuple(earlier_in(account, ledger)),
+        "reversibility": account.reversibility,
+        "review_by": account.review_by,
+        "confidence": account.confidence,
+    }
+
+
+def _of_the_voices(written: Sequence[Contribution]) -> dict[str, Any]:
+    return {
+        "seats": tuple(seats_of(written)),
+        "substitutions": tuple(substitutions_of(written)),
+        "attempts": tuple(attempts_of(written)),
+        "tokens": tokens_of(written),
+        "cost_usd": cost_of(written),
+    }
 
 
 def record_of(debate: Debate) -> DecisionRecord:
@@ -242,14 +233,6 @@ def _verdicts(debate: Debate, grounds: Grounds) -> Iterator[Verdict]:
         yield Verdict(turn=wall.number, agent=wall.agent, verdict=wall.verdict, grounded=bool(wall.rests_on))
 
 
-def _earlier(account: Account, ledger: Ledger) -> Iterator[EarlierDecision]:
-    """The earlier decisions of an account, where both sentences stand."""
-    paths = {piece.id: piece.path for piece in ledger.evidence}
-    for earlier in account.earlier_decisions:
-        if not any(problems_of_earlier(earlier, ledger)):
-            yield EarlierDecision(path=paths[earlier.id], **earlier.model_dump())
-
-
 def _incomplete(decided: Decided, plan: Plan | None) -> Iterator[str]:
     """What the record lacks, a sentence each, in plain sight."""
     debate = decided.debate
@@ -275,34 +258,3 @@ def _turns_not_needed(debate: Debate, plan: Plan | None) -> int:
     settled = debate.notes(About.SETTLED)[-1].entry.seq
     last = max((line.turn.round for line in debate.turns if line.entry.seq < settled), default=0)
     return sum(len(planned.seats) for planned in plan.rounds if planned.number > last)
-
-
-def _citations(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[Citation]:
-    number, texts = 0, set[str]()
-    for line in debate.of(Turn, Vote, Refined, Closed):
-        if isinstance(line.entry.body, Closed) and line.text in texts:
-            continue  # it repeats the synthesis it closes with
-        if isinstance(line.entry.body, Turn):
-            number = line.turn.turn_index + 1
-        texts.add(line.text or "")
-        for found in cited(line.text or "", evidence):
-            yield Citation(
-                where=_where(line),
-                turn=number,
-                citation=str(found.citation),
-                quote=found.citation.quote,
-                claim=found.claim,
-                problem=found.problem,
-            )
-
-
-def _where(line: Line) -> str:
-    match line.entry.body:
-        case Turn(turn_index=index):
-            return f"T{index + 1}"
-        case Vote(seat=seat):
-            return seat.slot if seat else "a vote"
-        case Refined(number=number):
-            return f"refinement {number}"
-        case _:
-            return "the close"

@@ -17,6 +17,7 @@ from building import THREAD, TOPIC, account_text, evidence_of, hall_at, hold, pl
 from orchestrator.constraints import Outcome
 from orchestrator.decided import AnswerGiven, ConstraintAnswered
 from orchestrator.errors import AuthenticationFailed
+from orchestrator.evidence_used import Citation
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
 from orchestrator.models.base import Request
@@ -24,7 +25,7 @@ from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.rehearsal import Rehearsal
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
-from orchestrator.record import Citation, DecisionRecord, Verdict, make_record, title_of
+from orchestrator.record import DecisionRecord, Verdict, make_record, title_of
 from orchestrator.seating import SeatCost, Substitution, Tokens
 
 pytestmark = pytest.mark.anyio
@@ -138,10 +139,10 @@ async def test_constraint_ids_of_later_rounds_carry_the_later_turn(hall: Hall) -
 async def test_citations_are_checked_against_the_pinned_evidence(hall: Hall) -> None:
     record = await held(hall, plan_of(evidence=[evidence_of()]), with_wall(WALL))
     claim = "See [E1:1-2] and [E1:9], not [E7:1]."
-    assert record.citations == (
-        Citation(turn=2, citation="[E1:1-2]", quote=None, claim=claim, problem=None),
-        Citation(turn=2, citation="[E1:9]", quote=None, claim=claim, problem="notes.md has 2 lines"),
-        Citation(turn=2, citation="[E7:1]", quote=None, claim=claim, problem="there is no E7; the evidence is E1"),
+    found = {"[E1:1-2]": None, "[E1:9]": "notes.md has 2 lines", "[E7:1]": "there is no E7; the evidence is E1"}
+    assert record.citations == tuple(
+        Citation(where="T2", turn=2, citation=citation, quote=None, claim=claim, problem=problem)
+        for citation, problem in found.items()
     )
     assert record.citations_broken == 2
     assert "T2 cites [E1:9]: notes.md has 2 lines" in record.warnings
