@@ -11,7 +11,7 @@ from orchestrator.errors import RunPaused
 from orchestrator.grounds import Grounds, walls_of
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line, fold
-from orchestrator.hall.entries import Note, Refined, Tombstoned, Turn
+from orchestrator.hall.entries import Note, Refined, Tombstoned, Turn, Vote
 from orchestrator.hall.terms import About, Role
 from orchestrator.hall.verdict import Verdict
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
@@ -105,13 +105,15 @@ def _seated_in(number: int, seat: PlannedSeat, place: int | str = 1) -> PlannedS
 
 
 def changes(debate: Debate) -> int:
-    """How often what a seat may see has changed: turns and remarks that came, words that went."""
+    """How often what may be built on has changed: turns, votes, refinements and remarks that came, words that went."""
     return sum(map(_changes, debate.lines))
 
 
 def _changes(line: Line) -> bool:
     body = line.entry.body
-    return isinstance(body, Turn | Tombstoned) or (isinstance(body, Note) and body.about == About.REMARK)
+    return isinstance(body, Turn | Vote | Refined | Tombstoned) or (
+        isinstance(body, Note) and body.about == About.REMARK
+    )
 
 
 def before_round(debate: Debate, number: int) -> Debate:

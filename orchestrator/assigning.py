@@ -90,7 +90,7 @@ class Assigning:
 
     def vote(self, seat: PlannedSeat, debate: Debate, case: Case) -> Assignment:
         """A vote on the newest synthesis; nobody sees the votes that are cast beside it."""
-        before = [vote for vote in standing_objections(case.votes) if vote.on != case.on]
+        before = standing_objections([vote for vote in case.votes if vote.on != case.on])
         objections = [Material("the objections to an earlier synthesis", _listed_objections(before))] if before else []
         material = (Material("the synthesis you vote on", case.synthesis), *self._constraints(case), *objections)
 

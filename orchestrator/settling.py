@@ -90,15 +90,16 @@ class Settling:
         drafts = await self.drafting.all([self.assigning.vote(seat, debate, case) for seat in seats])
         heard = {vote.role for vote in case.ballot} | {draft.seat.role for draft in drafts if isinstance(draft, Draft)}
         head: str | None = debate.head
-        for draft in drafts:
+        for place, draft in enumerate(drafts):
             if head is None:
                 return
+            done = sum(isinstance(earlier, Draft) for earlier in drafts[:place])
             if isinstance(draft, Failure):
-                head = await self.commits.go_on_without(draft, draft.seat.role in heard, debate, head)
+                head = await self.commits.go_on_without(draft, draft.seat.role in heard, debate, head, done)
             else:
-                head = await self._cast(debate, head, draft)
+                head = await self._cast(debate, done, head, draft)
 
-    async def _cast(self, base: Debate, head: str, draft: Draft) -> str | None:
+    async def _cast(self, base: Debate, done: int, head: str, draft: Draft) -> str | None:
         seat, answer = draft.seat, read(draft.text, VoteAnswer)
         ends = answer.would_settle_it if answer.choice == "object" else None
 
@@ -117,7 +118,7 @@ class Settling:
             self.commits.paid.committed(draft)
             return cast["head"]
 
-        moved = await self.commits.behind(base, 0, head, commit)
+        moved = await self.commits.behind(base, done, head, commit)
         if moved is not None:
             self.commits.emit(VoteCast(slot=seat.slot, role=seat.role, agent=seat.agent, choice=answer.choice))
         return moved
@@ -143,13 +144,16 @@ class Settling:
             return Ending(ending.synthesis, ending.status, note.digest if note.about == About.ACCOUNT else None)
         seat = self._door(slot_name(debate.state.round, Role.DOOR, "account"))
         draft = await self._alone(self.assigning.account(seat, debate, case, ending.synthesis))
-        if isinstance(draft, Draft):
-            await self.commits.note(About.ACCOUNT, draft.text, seat.slot, draft=draft)
-        elif isinstance(draft.error, DegenerateReply):
-            await self.commits.note(About.NO_ACCOUNT, f"No account could be read: {draft.error.message}", seat.slot)
-        else:
+        if isinstance(draft, Failure) and not isinstance(draft.error, DegenerateReply):
             raise _unheard(draft)
+        await self.commits.behind(debate, 0, debate.head, lambda head: self._note_account(head, draft))
         return None
+
+    async def _note_account(self, head: str, draft: Draft | Failure) -> str:
+        slot = draft.seat.slot
+        if isinstance(draft, Draft):
+            return await self.commits.note(About.ACCOUNT, draft.text, slot, head, draft)
+        return await self.commits.note(About.NO_ACCOUNT, f"No account could be read: {draft.error.message}", slot, head)
 
     def _door(self, slot: str) -> PlannedSeat:
         return self.plan.rounds[-1].doors[-1].model_copy(update={"slot": slot})

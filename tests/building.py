@@ -156,9 +156,9 @@ def vote_text(choice: str = "approve", reason: str = "It can be carried.", rests
 
 
 def answers_to_objections(request: Request) -> str:
-    """A line for every objection that a request names."""
-    names = dict.fromkeys(re.findall(r"\bO\d+\b", request.messages[-1].text))
-    return "\n".join(f"- [{name}] It is answered by the second step." for name in names if name != "O1") or "- [O1] So."
+    """A line for every objection that a request wants answered."""
+    asked = request.messages[-1].text.rpartition("or why not`: ")[2].partition(".\n")[0]
+    return "\n".join(f"- [{name}] It is answered by the second step." for name in re.findall(r"O\d+", asked))
 
 
 def account_text(**changes: Any) -> str:

@@ -88,7 +88,7 @@ def test_a_seat_that_is_missing_has_not_to_speak(hall: Hall) -> None:
 # --------------------------------------------------------------------------------------------------- what was seen
 
 
-def test_only_turns_redactions_and_remarks_change_what_a_seat_may_see(hall: Hall) -> None:
+def test_only_turns_votes_refinements_redactions_and_remarks_change_what_may_be_built_on(hall: Hall) -> None:
     counted = []
     for act in (
         lambda: say(hall, "W"),
@@ -97,10 +97,13 @@ def test_only_turns_redactions_and_remarks_change_what_a_seat_may_see(hall: Hall
         lambda: hall.note(THREAD, "Mind the budget.", "remark", "a person"),
         lambda: hall.extend(THREAD, 101, 21, "a person", "There is more to say."),
         lambda: hall.tombstone_turn(THREAD, 0, "It named a customer."),
+        lambda: say(hall, "LD"),
+        lambda: hall.cast_vote(THREAD, "Wall", "object", "It cannot be undone.", ["T2"]),
+        lambda: hall.refine(THREAD, "It can be undone.", [9]),
     ):
         act()
         counted.append(changes(hall.debate(THREAD)))
-    assert counted == [1, 1, 1, 2, 2, 3]
+    assert counted == [1, 1, 1, 2, 2, 3, 5, 6, 7]
 
 
 def test_the_debate_before_a_round_is_the_one_at_the_head_at_which_the_round_began(hall: Hall) -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -21,26 +22,32 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from building import LETTERS, THREAD, hall_at, hold, plan_of, resume, turns_of, voices
+from building import LETTERS, THREAD, hall_at, hold, plan_of, priced, resume, speech, turns_of, voices, vote_text
 from hall.halls import HastyStore
 from orchestrator import commits
+from orchestrator.ballot import Case, agree
 from orchestrator.commits import MOST_CONFLICTS
 from orchestrator.drafts import Draft, Paid
-from orchestrator.errors import HallError, RunPaused
-from orchestrator.events import Event, HeadMoved, Paused, RoundStarted, TurnCommitted
+from orchestrator.errors import HallError, Overloaded, RunPaused
+from orchestrator.events import Event, HeadMoved, Paused, RoundStarted, SynthesisRefined, TurnCommitted, VoteCast
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Extended, Tombstoned, Turn
+from orchestrator.hall.entries import Closed, Extended, Refined, Tombstoned, Turn, Vote
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import PickResult
 from orchestrator.hall.store import Lease, Store
 from orchestrator.hall.terms import About, Mode, Role, Status
 from orchestrator.models.base import Request
+from orchestrator.models.scripted import Line as Said
+from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Plan
 from orchestrator.record import make_record
 from orchestrator.runner import Run
 
 pytestmark = pytest.mark.anyio
+
+
+CLOSED_BY_HAND = "Somebody else's synthesis."
 
 
 @dataclass
@@ -63,12 +70,27 @@ class Writer:
         self.say(role)
 
     def pick(self, role: Role) -> None:
+        if self.hall.debate(THREAD).state.turn_count == self.hall.debate(THREAD).state.max_turns:
+            self.extend()
         self.hall.pick_next_speaker(THREAD, role)
 
     def note(self) -> None:
         words = f"Foreign note, number {len(self.words)}."
         self.hall.note(THREAD, words, "remark", "a person")
         self.words.append(words)
+
+    def refine(self) -> None:
+        words = f"Foreign synthesis, number {len(self.words)}."
+        self.hall.refine(THREAD, words)
+        self.words.append(words)
+
+    def vote(self, choice: str = "approve") -> None:
+        words = f"Foreign vote, number {len(self.words)}."
+        self.hall.cast_vote(THREAD, Role.WALL, choice, words, ["T1"])
+        self.words.append(words)
+
+    def object(self) -> None:
+        self.vote("object")
 
     def extend(self) -> None:
         state = self.hall.debate(THREAD).state
@@ -84,7 +106,7 @@ class Writer:
         self.hall.force_close_debate(THREAD, "Enough.")
 
     def close(self) -> None:
-        self.hall.close_debate(THREAD, "Somebody else's synthesis.")
+        self.hall.close_debate(THREAD, CLOSED_BY_HAND)
 
 
 Act = Callable[[Writer], None]
@@ -114,14 +136,18 @@ class Watched(Hall):
 class Table:
     """A run and its other writer, who acts once at each moment that is named.
 
-    Moments: `round 1`; `asks R1 Wall apply`, before the first such request is answered; `committed R1.Wind.1`;
-    `looked`, when the debate was read; `picked Wind`, before that turn. Each is also numbered from 0 (`#0`, `#1`, …) in
-    the order in which they come.
+    Moments: `round 1`; `asks R1 Wall apply`, before the first such request is answered; `committed R1.Wind.1`, a turn,
+    a vote or a refinement; `looked`, when the debate was read; `picked Wind`, before that turn. Each is also numbered
+    from 0 (`#0`, `#1`, …) in the order in which they come.
+
+    Args:
+        objections: so many of the votes that are asked for object, the first ones.
     """
 
-    def __init__(self, folder: Path, plan: Plan, acts: Mapping[str, Act]) -> None:
+    def __init__(self, folder: Path, plan: Plan, acts: Mapping[str, Act], objections: int = 0) -> None:
         self.plan, self.acts, self.folder = plan, dict(acts), folder
-        self.model = voices(self._asked)
+        self.model = Scripted(self._answer)
+        self.objections = objections
         self.events: list[Event] = []
         self.paid = Paid()
         self.deaths = set[int]()  # the moments at which the process dies
@@ -157,14 +183,20 @@ class Table:
         """Every text that was drafted, with the request that it answers."""
         return {f"draft {number} of": request for number, request in enumerate(self.model.requests, 1)}
 
-    def _asked(self, request: Request) -> None:
+    def _answer(self, request: Request) -> Said:
+        number = len(self.model.requests)
         self._at(f"asks R{request.task.round} {request.task.role} {request.task.step}")
+        if request.task.step != "vote":
+            return speech(request, number)
+        self.objections -= 1
+        choice = "object" if self.objections >= 0 else "approve"
+        return vote_text(choice, f"The draft {number} of {request.task.agent} says so.")
 
     def _told(self, event: Event) -> None:
         self.events.append(event)
         if isinstance(event, RoundStarted):
             self._at(f"round {event.round}")
-        if isinstance(event, TurnCommitted):
+        if isinstance(event, TurnCommitted | VoteCast | SynthesisRefined):
             self._at(f"committed {event.slot}")
 
     def _at(self, moment: str) -> None:
@@ -202,15 +234,23 @@ def require_laws(table: Table, run_unused: tuple[Draft, ...]) -> None:
     require_no_turn_on_old_words(table, debate)
     require_every_draft_is_kept(table, debate, run_unused)
     require_nobody_speaks_too_often(table.plan, debate)
+    require_no_vote_on_another_synthesis(table, debate)
+    require_the_ending_that_was_voted_for(table, debate)
 
 
 def require_each_word_once(table: Table, debate: Debate) -> None:
-    texts = [line.text for line in (*debate.turns, *debate.notes(About.REMARK)) if line.text is not None]
+    lines = written(debate)
+    texts = [line.text for line in (*lines, *debate.notes(About.REMARK)) if line.text is not None]
     assert len(texts) == len(set(texts))
     redacted = {line.entry.seq for line in debate.turns if line.text is None}
     assert len([words for words in table.writer.words if words not in texts]) <= len(redacted)
-    slots = [turn.seat.slot for turn in turns_of(debate) if turn.seat]
+    slots = [body.seat.slot for line in lines if isinstance(body := line.entry.body, Turn | Vote) and body.seat]
     assert len(slots) == len(set(slots))
+
+
+def written(debate: Debate) -> tuple[Line, ...]:
+    """What can be a seat's: turns, votes, refinements, accounts."""
+    return (*debate.of(Turn, Vote, Refined), *debate.notes(About.ACCOUNT))
 
 
 def require_barrier(debate: Debate) -> None:
@@ -247,7 +287,7 @@ def drafted_by(table: Table, text: str) -> Request:
 
 def require_every_draft_is_kept(table: Table, debate: Debate, unused: tuple[Draft, ...]) -> None:
     """Each draft became a turn or is handed back; a checklist goes with its seat's turn."""
-    committed = [line.text or "" for line in debate.turns]
+    committed = [line.text or "" for line in written(debate)]
     if debate.of(Tombstoned):
         return  # which drafts became the redacted turns cannot be told by their text
     kept = [draft.text for draft in unused if draft.step != "checklist"]
@@ -260,6 +300,36 @@ def require_every_draft_is_kept(table: Table, debate: Debate, unused: tuple[Draf
     assert not set(spoke) & set(idle)
     asked = Counter(request.task.step for request in table.model.requests)
     assert asked["checklist"] == len(idle) + list(spoke.values()).count("apply")
+
+
+def require_no_vote_on_another_synthesis(table: Table, debate: Debate) -> None:
+    """Whoever votes has read the very words that he votes on, and every turn before his vote."""
+    for line in debate.of(Vote):
+        body = line.entry.body
+        assert isinstance(body, Vote)
+        if body.seat:
+            request, voted_on = drafted_by(table, line.text or ""), debate.at(body.on)
+            assert voted_on is not None
+            assert (voted_on.text or "") in request.messages[-1].text
+            assert len(request.task.said) == sum(turn.entry.seq < line.entry.seq for turn in debate.turns)
+
+
+def require_the_ending_that_was_voted_for(table: Table, debate: Debate) -> None:
+    """Of a debate that its run has closed: the votes agree, or nothing was left to refine; Door accounts for it."""
+    closing = debate.synthesis
+    if closing is None or closing.text == CLOSED_BY_HAND:
+        return
+    case = Case.of(debate, table.plan.evidence)
+    agreed = not table.plan.voters or agree(case.ballot)
+    assert debate.state.status is (Status.SYNTHESIS if agreed else Status.STALEMATE)
+    assert agreed or debate.state.refinements >= table.plan.recipe.consensus.refinements
+    voted = {(vote.role, vote.agent, vote.lens) for vote in case.ballot}
+    assert {(seat.role, seat.agent, seat.lens) for seat in table.plan.voters} <= voted
+    account = debate.notes(About.ACCOUNT)[-1]
+    assert isinstance(closing.entry.body, Closed)
+    assert account.note.digest == closing.entry.body.record
+    assert account.entry.seq > max([case.on or 0, *(vote.seq for vote in case.votes)])
+    assert (closing.text or "") in drafted_by(table, account.text or "").messages[-1].text
 
 
 def seated(debate: Debate) -> list[tuple[Line, Turn]]:
@@ -424,6 +494,129 @@ async def test_a_turn_after_the_last_door_is_answered_before_the_close(
     assert debate.synthesis.text == debate.turns[-1].text
 
 
+# ---------------------------------------------------------------------------------------- while Door's word is settled
+
+
+def voted_on(refinements: int = 2) -> Plan:
+    """One Wind and one Wall, who vote; anybody may speak at any time."""
+    return plan_of("speed", mode="mediated", consensus={"required": True, "refinements": refinements})
+
+
+SETTLING = [
+    "asks R1 Wind vote",
+    "asks R1 Wall vote",
+    "committed V1.Wind.1",
+    "committed V1.Wall.1",
+    "asks R1 Door refine",
+    "committed V1.Door.1",
+    "committed V2.Wind.1",
+    "committed V2.Wall.1",
+    "asks R1 Door account",
+]
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"), [(Role.WIND, "WLD · wLD"), (Role.WALL, "WLD · lWD"), (Role.DOOR, "WLDd")]
+)
+@pytest.mark.parametrize("moment", SETTLING)
+async def test_a_turn_while_it_is_voted_leads_to_a_new_synthesis_that_is_voted_on_again(
+    tmp_path: Path, moment: str, role: Role, expected: str
+) -> None:
+    """The first vote objects, so that there is a refinement too."""
+    acts: dict[str, Act] = {moment: lambda writer: writer.say_beyond_the_plan(role)}
+    table = Table(tmp_path / "state", voted_on(), acts, objections=1)
+    run = await table.hold()
+    debate = table.debate()
+    assert (table.acts, signed(debate)) == ({}, expected)
+    require_laws(table, run.unused)
+    case = Case.of(debate, ())
+    foreign = next(line.entry.seq for line in debate.turns if line.turn.seat is None)
+    assert (case.on or 0) >= foreign
+    assert [vote.role for vote in case.ballot] == [Role.WIND, Role.WALL]
+    assert debate.state.status is Status.SYNTHESIS
+    assert debate.synthesis is not None
+    assert debate.synthesis.text == case.synthesis
+
+
+@pytest.mark.parametrize("moment", SETTLING)
+async def test_a_synthesis_of_somebody_else_is_voted_on_by_those_who_have_read_it(tmp_path: Path, moment: str) -> None:
+    table = Table(tmp_path / "state", voted_on(), {moment: Writer.refine}, objections=1)
+    run = await table.hold()
+    require_laws(table, run.unused)
+    debate = table.debate()
+    assert (table.acts, signed(debate), debate.state.status) == ({}, "WLD", Status.SYNTHESIS)
+    (words,) = table.writer.words
+    later = [line for line in debate.of(Refined) if line.entry.seq > seq_of(debate, words)]
+    assert debate.synthesis is not None
+    assert debate.synthesis.text == (later[-1].text if later else words)
+
+
+@pytest.mark.parametrize("act", [Writer.refine, lambda writer: writer.say_beyond_the_plan(Role.DOOR)])
+@pytest.mark.parametrize("votes", [False, True])
+async def test_an_account_of_an_older_synthesis_is_not_the_one_that_it_is_closed_with(
+    tmp_path: Path, votes: bool, act: Act
+) -> None:
+    plan = voted_on() if votes else plan_of("speed", mode="mediated")
+    table = Table(tmp_path / "state", plan, {"asks R1 Door account": act})
+    run = await table.hold()
+    require_laws(table, run.unused)
+    debate = table.debate()
+    assert debate.synthesis is not None
+    assert debate.synthesis.text == table.writer.words[0]
+    assert [draft.step for draft in run.unused] == ["account"]
+
+
+def seq_of(debate: Debate, words: str) -> int:
+    return next(line.entry.seq for line in debate.lines if line.text == words)
+
+
+@pytest.mark.parametrize("moment", ["committed R1.Door.1", *SETTLING])
+@pytest.mark.parametrize("act", [Writer.vote, Writer.object, Writer.extend, lambda writer: writer.pick(Role.WIND)])
+async def test_what_is_no_words_of_the_debate_takes_no_vote_back(tmp_path: Path, moment: str, act: Act) -> None:
+    """A vote of somebody else counts beside the others, and Door writes nothing behind one that it has not heard."""
+    table = Table(tmp_path / "state", voted_on(refinements=3), {moment: act}, objections=1)
+    run = await table.hold()
+    require_laws(table, run.unused)
+    debate = table.debate()
+    assert (table.acts, signed(debate), debate.state.status) == ({}, "WLD", Status.SYNTHESIS)
+    counts = Counter(request.task.step for request in table.model.requests)
+    ballots = 1 + debate.state.refinements
+    assert counts["vote"] == 2 * ballots == len(debate.of(Vote)) - len(table.writer.words)
+    assert {draft.step for draft in run.unused} <= {"refine", "account"}
+    assert {answer for line in debate.of(Refined) for answer in answers_of(line)} == objections(debate)
+
+
+async def test_a_draft_that_is_found_again_is_handed_back_once_and_has_cost_what_all_its_calls_took(
+    tmp_path: Path,
+) -> None:
+    """Wall's vote takes two calls; somebody else votes before it is cast, and it is not asked for again."""
+    table = Table(tmp_path / "state", voted_on(), {"committed V1.Wind.1": Writer.vote})
+    busy = count()
+
+    def line(request: Request) -> Said:
+        is_walls = request.task.step == "vote" and request.task.role is Role.WALL
+        return Overloaded("busy", model="x") if is_walls and next(busy) == 0 else priced(str(answer(request)))
+
+    answer, table.model._line = table._answer, line
+    run = await table.hold()
+    seats = [seat for entry in written(run.debate) if (seat := getattr(entry.entry.body, "seat", None))]
+    assert [seat.tried for seat in seats if seat.slot == "V1.Wall.1"] == [("test/wall: overloaded",)]
+    assert run.unused == ()
+    asked = Counter(request.task.step for request in table.model.requests)
+    assert asked == {"turn": 2, "checklist": 1, "apply": 1, "vote": 3, "account": 1}
+    assert sum(Decimal(seat.cost or 0) for seat in seats) == run.spent.cost_usd == Decimal("0.07")
+
+
+def answers_of(line: Line) -> tuple[int, ...]:
+    assert isinstance(line.entry.body, Refined)
+    return line.entry.body.answers
+
+
+def objections(debate: Debate) -> set[int]:
+    votes = Case.of(debate, ()).votes
+    return {vote.seq for vote in votes if vote.name is not None}
+
+
 # ------------------------------------------------------------------------------------ between two steps of the runner
 
 
@@ -445,17 +638,17 @@ async def test_a_floor_that_was_given_binds_nobody_else(tmp_path: Path, moment: 
 
 
 async def test_a_turn_between_the_last_look_and_the_close_is_answered(tmp_path: Path) -> None:
-    """The runner looks once more after its last commit, and closes behind the head that it saw."""
+    """The runner looks once more after it has heard Door's account, and closes behind the head that it saw."""
     table = Table(tmp_path / "state", plan_of("speed"), {})
-
-    def at_the_next_look(act: Act) -> Act:
-        return lambda writer: table.acts.update(looked=act)
-
     speak = partial(Writer.say_beyond_the_plan, role=Role.WIND)
-    table.acts["committed R1.Door.1"] = at_the_next_look(at_the_next_look(speak))
+    table.acts["asks R1 Door account"] = lambda writer: table.acts.update(looked=speak)
     run = await table.hold()
     require_laws(table, run.unused)
-    assert signed(table.debate()) == "WLD · wLD"
+    debate = table.debate()
+    assert signed(debate) == "WLD · wLD"
+    accounts = [line.entry.seq for line in debate.notes(About.ACCOUNT)]
+    first_foreign = next(line.entry.seq for line in debate.turns if line.turn.seat is None)
+    assert [seq < first_foreign for seq in accounts] == [True, False]
     assert run.debate.state.status is Status.SYNTHESIS
 
 
@@ -504,7 +697,7 @@ async def test_what_rests_on_words_that_were_redacted_is_written_again_without_t
     assert debate.turns[0].text is None
     assert debate.turns[0].words == "[REDACTED: It named a customer of ours in full.]"
     assert signed(debate) == "WLLLD · WLLD"
-    assert not [warning for warning in make_record(debate, table.plan).warnings if "quotes no run" in warning]
+    assert not [lack for lack in make_record(debate, table.plan).incomplete if "quotes no run" in lack]
 
 
 async def test_a_last_word_that_was_redacted_is_not_closed_with(tmp_path: Path) -> None:
@@ -610,13 +803,15 @@ def two(first: Act, second: Act) -> Act:
 
 
 TURNS = [say(role) for role in Role]
-SINGLE = [*TURNS, *map(pick, Role), Writer.note, Writer.extend, Writer.tombstone]
+SETTLED = [Writer.refine, Writer.vote, Writer.object]
+SINGLE = [*TURNS, *map(pick, Role), Writer.note, Writer.extend, Writer.tombstone, *SETTLED]
 ACTS = st.sampled_from([*SINGLE, *TURNS]) | st.builds(
     two, st.sampled_from(SINGLE).map(tried), st.sampled_from(SINGLE).map(tried)
 )
 PLANS = st.sampled_from(
     [
         partial(plan_of, "speed"),
+        voted_on,
         partial(plan_of, "fortress"),
         partial(plan_of, "fortress", wall="reactive"),
         partial(plan_of, "laboratory", socratic=True),
@@ -627,36 +822,40 @@ PLANS = st.sampled_from(
 )
 
 
-WRITERS = {"make": PLANS, "acts": st.dictionaries(st.integers(0, 60).map("#{}".format), ACTS.map(tried), max_size=5)}
-KILLS = {"make": PLANS, "at": st.integers(0, 60), "turn": st.sampled_from(TURNS)}
+WRITERS = {
+    "make": PLANS,
+    "acts": st.dictionaries(st.integers(0, 80).map("#{}".format), ACTS.map(tried), max_size=5),
+    "objections": st.integers(0, 2),
+}
+KILLS = {"make": PLANS, "at": st.integers(0, 80), "turn": st.sampled_from(TURNS)}
 SMALL = settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 LARGE = settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 
 
-def require_the_laws(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
+def require_the_laws(make: Callable[[], Plan], acts: dict[str, Act], objections: int) -> None:
     with a_folder() as folder:
-        table, paused = Table(folder, make(), acts), False
+        table, paused = Table(folder, make(), acts, objections), False
         try:
             unused: tuple[Any, ...] = anyio.run(table.hold).unused
         except RunPaused:
             paused, unused = True, tuple(table.paid.unused)
         debate = table.debate()
-        assert debate.state.status is (Status.ACTIVE if paused else Status.SYNTHESIS)
+        assert debate.state.status in ([Status.ACTIVE] if paused else [Status.SYNTHESIS, Status.STALEMATE])
         assert not paused or debate.turns[-1].text is None  # the one reason: Door's last word was redacted
         require_laws(table, unused)
 
 
 @given(**WRITERS)
 @SMALL
-def test_the_laws_hold_whenever_somebody_else_writes(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
-    require_the_laws(make, acts)
+def test_the_laws_hold_whenever_somebody_else_writes(**case: Any) -> None:
+    require_the_laws(**case)
 
 
 @pytest.mark.slow
 @given(**WRITERS)
 @LARGE
-def test_the_laws_hold_however_often_it_is_tried(make: Callable[[], Plan], acts: dict[str, Act]) -> None:
-    require_the_laws(make, acts)
+def test_the_laws_hold_however_often_it_is_tried(**case: Any) -> None:
+    require_the_laws(**case)
 
 
 def require_that_it_ends(make: Callable[[], Plan], at: int, turn: Act) -> None:
@@ -689,10 +888,10 @@ def test_the_kill_switch_ends_a_run_however_often_it_is_tried(make: Callable[[],
 
 
 def require_the_laws_over_processes(
-    make: Callable[[], Plan], acts: dict[str, Act], deaths: set[int], between: list[Act]
+    make: Callable[[], Plan], acts: dict[str, Act], objections: int, deaths: set[int], between: list[Act]
 ) -> None:
     with a_folder() as folder:
-        table = Table(folder, make(), acts)
+        table = Table(folder, make(), acts, objections)
         table.deaths = deaths
         try:
             run = anyio.run(table.hold_until_it_dies)
@@ -705,13 +904,15 @@ def require_the_laws_over_processes(
         require_barrier(debate)
         require_no_turn_on_old_words(table, debate)
         require_nobody_speaks_too_often(table.plan, debate)
+        require_no_vote_on_another_synthesis(table, debate)
+        require_the_ending_that_was_voted_for(table, debate)
         asked = [(replace(request.task, said=()), request.messages) for request in table.model.requests]
         assert len(asked) == len(set(asked)) or debate.of(Tombstoned)  # a redaction takes what was heard before it
 
 
 OVER_PROCESSES = {
     **WRITERS,
-    "deaths": st.sets(st.integers(0, 90), min_size=1, max_size=4),
+    "deaths": st.sets(st.integers(0, 110), min_size=1, max_size=4),
     "between": st.lists(ACTS.map(tried), max_size=2),
 }
 
