@@ -86,6 +86,11 @@ class Calls:
         """Returns what came when the same seat asked the same before, in an earlier process of the run too."""
         return self.journal.past(ask) if self.journal else ()
 
+    @property
+    def written(self) -> int:
+        """How many records the journal holds."""
+        return self.journal.written if self.journal else 0
+
     async def prepare(self, asks: Sequence[Ask], kept: Kept = NOTHING_KEPT) -> list[Ticket]:
         """Sets aside what parallel calls can take, and writes down that they will be made: all, or none.
 

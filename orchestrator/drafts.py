@@ -109,9 +109,18 @@ class Paid:
     def spent(self) -> Usage:
         return total(self.attempts)
 
+    def drafted(self, draft: Draft) -> None:
+        """Adds a draft that is no turn yet; one that is found again in the journal stands there once."""
+        self.unused = [other for other in self.unused if _key(other) != _key(draft)]
+        self.unused.append(draft)
+
     def committed(self, turn: Draft) -> None:
         """Takes a draft that became a turn from the unused ones, and the checklist behind it."""
         self.unused = [draft for draft in self.unused if not _stands_in(draft, turn)]
+
+
+def _key(draft: Draft) -> tuple[str, Step, str]:
+    return draft.seat.slot, draft.step, draft.text
 
 
 def _stands_in(draft: Draft, turn: Draft) -> bool:

@@ -41,11 +41,10 @@ class Ask(NamedTuple):
 class Past(NamedTuple):
     """What came of a call that was made already: a reply, or a failure's code, with its answer of no use.
 
-    `inherited` says that an earlier process made it.
+    `number` is the record's.
     """
 
     number: int
-    inherited: bool
     route: str
     reply: Reply | None
     failed: str | None
@@ -95,7 +94,6 @@ class Journal:
     ) -> None:
         self._hall, self._lease, self._clock = hall, lease, clock
         self._lines = list(lines)
-        self._inherited = len(self._lines)  # what earlier processes wrote
         self._writing = anyio.Lock()
 
     @classmethod
@@ -171,7 +169,7 @@ class Journal:
         """Returns what came when the same seat asked the same before, in order."""
         intents = self._same(ask)
         return tuple(
-            _past(line, line.record, intents[line.record.intent], line.number < self._inherited)
+            _past(line, line.record, intents[line.record.intent])
             for line in (self._lines if intents else ())
             if isinstance(line.record, Outcome) and line.record.intent in intents
         )
@@ -187,6 +185,11 @@ class Journal:
             return {}  # mostly so, and before a whole prompt is hashed
         asked = _asked(ask.request.messages)
         return {line.number: intent for line, intent in of_seat if line.text == asked}
+
+    @property
+    def written(self) -> int:
+        """How many records there are."""
+        return len(self._lines)
 
     @property
     def begun(self) -> tuple[Begun, ...]:
@@ -239,11 +242,11 @@ class Journal:
 _UNCOUNTED = Usage(input=0, cached=0, output=0, cost_usd=None)
 
 
-def _past(line: JournalLine, outcome: Outcome, intent: Intent, inherited: bool) -> Past:
+def _past(line: JournalLine, outcome: Outcome, intent: Intent) -> Past:
     usage, text = _usage(outcome), line.text or ""
     heard = outcome.failed is None and line.text is not None  # a redaction takes texts
     reply = Reply(text, outcome.answered or intent.route, usage or _UNCOUNTED) if heard else None
-    return Past(line.number, inherited, intent.route, reply, outcome.failed, text, usage)
+    return Past(line.number, intent.route, reply, outcome.failed, text, usage)
 
 
 def _of_seat(intent: Intent, ask: Ask) -> bool:

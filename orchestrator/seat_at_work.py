@@ -72,7 +72,11 @@ class SeatAtWork:
     paid_now: list[Usage] = field(default_factory=list)  # of them, by those of this process
     tried: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)  # routes whose window was too small
-    recalled: set[int] = field(default_factory=set)  # calls of earlier processes that are counted in already
+    recalled: set[int] = field(default_factory=set)  # earlier calls that are counted in already
+    began: int = field(init=False)  # what stands in the journal before this number was asked for an earlier draft
+
+    def __post_init__(self) -> None:
+        self.began = self.by.calls.written
 
     def first_ask(self) -> Ask | None:
         """The first call that this seat needs; None when its answer is known, or no route can be asked."""
@@ -92,7 +96,7 @@ class SeatAtWork:
             why: dict[str, Any] = {"code": error.code, "message": error.message}
             self._emit(DraftFailed(**told, seconds=_since(began), **why, **self._paid_now()))
             return Failure(self.assignment.seat, self.assignment.step, error)
-        self.by.paid.unused.append(draft)
+        self.by.paid.drafted(draft)
         told = _told(self.assignment, draft.route)
         self._emit(
             DraftFinished(**told, answered=draft.answered, seconds=_since(began), **self._paid_now(), known=draft.known)
@@ -236,8 +240,8 @@ class SeatAtWork:
         return Heard(found.reply, found.route, known=True)
 
     def _count_in(self, past: Past) -> None:
-        """Counts a call of an earlier process that brought nothing; a question is the same for every route."""
-        if past.inherited and past.number not in self.recalled:
+        """Counts a call for an earlier draft that brought nothing; a question is the same for every route."""
+        if past.number < self.began and past.number not in self.recalled:
             self.recalled.add(past.number)
             self.tried.append(f"{past.route}: {past.failed or DegenerateReply.code}")
             self.taken += [past.usage] if past.usage else []
