@@ -58,8 +58,8 @@ def mentioned(text: str) -> tuple[str, ...]:
 
 
 def plain_name(name: str) -> str:
-    """A name as the record writes it, without the brackets around it."""
-    return name.strip(" []`*\"'").removesuffix(".")
+    """A name as the record writes it, without the brackets around it and the full stop behind it."""
+    return name.lstrip(" [`*\"'").rstrip(" ].`*\"'")
 
 
 @dataclass(frozen=True, slots=True)
