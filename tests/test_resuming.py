@@ -33,8 +33,10 @@ from building import (
     resume,
     speech,
     turns_of,
+    vote_text,
 )
 from hall.halls import HastyStore, database
+from orchestrator.ballot import voters
 from orchestrator.drafts import Paid
 from orchestrator.errors import (
     AuthenticationFailed,
@@ -44,7 +46,9 @@ from orchestrator.errors import (
     UnknownThread,
     UsageError,
 )
-from orchestrator.events import DraftFinished, Event, Resumed, RunStarted, TurnCommitted
+from orchestrator.events import DraftFinished, Event, Resumed, RunStarted, SynthesisRefined, TurnCommitted, VoteCast
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Note, Refined, SeatRecord, Turn, Vote
 from orchestrator.hall.folder import prepare as prepare_state
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
@@ -75,6 +79,8 @@ class Process:
 
     hangs: it and all that are asked beside it are never answered, and the process is cancelled.
     fails: its key was revoked a moment ago; those beside it are answered.
+
+    Where there are votes, the first one objects to the first synthesis.
     """
 
     plan: Plan
@@ -86,36 +92,66 @@ class Process:
     events: list[Event] = field(default_factory=list)
     paid: Paid = field(default_factory=Paid)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    refinements: int = 0  # that stand already
 
     async def complete(self, request: Request) -> Reply:
-        self.asked.append(key_of(self.plan, request))
+        self.asked.append(key_of(self.plan, request, 1 + self.refinements))
         if self.then == "fails" and len(self.asked) == self.answers + 1:
             raise AuthenticationFailed("the key was revoked", "Set another.", model=request.model)
         if self.then == "hangs" and len(self.asked) > self.answers:
             self.scope.cancel()
             await anyio.sleep_forever()
         self.answered.append(self.asked[-1])
-        return priced(speech(request, self.number * 100 + len(self.asked)))
+        objects = self.asked[-1] == ("V1.Wind.1", "vote")
+        text = vote_text("object") if objects else speech(request, self.number * 100 + len(self.asked))
+        return priced(text)
+
+    def tell(self, event: Event) -> None:
+        self.events.append(event)
+        self.refinements += isinstance(event, SynthesisRefined)
 
     async def begin(self, hall: Hall) -> None:
         with self.scope, suppress(RunPaused):
-            await hold(hall, self.plan, self, self.events.append, paid=self.paid)
+            await hold(hall, self.plan, self, self.tell, paid=self.paid)
 
     async def go_on(self, hall: Hall) -> Run | None:
         """Returns how the run ended; None when this process was cut short too."""
+        self.refinements = hall.debate(THREAD).state.refinements
         with self.scope, suppress(RunPaused):
-            return await resume(hall, self, self.events.append, paid=self.paid)
+            return await resume(hall, self, self.tell, paid=self.paid)
         return None
 
 
-def key_of(plan: Plan, request: Request) -> Key:
+def key_of(plan: Plan, request: Request, ballot: int) -> Key:
     """Which seat asks, and for which step."""
-    task, places = request.task, count(1)
-    for seat in plan.rounds[task.round - 1].of(task.role):
-        next(places)
-        if (seat.agent, seat.lens) == (task.agent, task.lens):
-            return seat.slot, task.step
-    raise AssertionError(f"no seat asks {task}")
+    task = request.task
+    if task.step == "account":
+        return account_slot(plan), task.step
+    if task.step == "refine":
+        return f"V{ballot}.Door.1", task.step
+    seats = voters(plan, ballot) if task.step == "vote" else plan.rounds[task.round - 1].of(task.role)
+    (slot,) = (seat.slot for seat in seats if (seat.role, seat.agent, seat.lens) == (task.role, task.agent, task.lens))
+    return slot, task.step
+
+
+def account_slot(plan: Plan) -> str:
+    return f"R{len(plan.rounds)}.Door.account"
+
+
+def settling(plan: Plan) -> list[str]:
+    """The slots that have to be heard after the last turn, in order: all vote twice, as one of them objects once."""
+    first, second = ([seat.slot for seat in voters(plan, ballot)] for ballot in (1, 2))
+    return [*first, *(["V1.Door.1"] if first else []), *second, *([account_slot(plan)] if plan.has_account else [])]
+
+
+def calls_of(plan: Plan) -> int:
+    """The calls of a whole debate."""
+    return plan.calls + (len(plan.voters) + 1 if plan.voters else 0)
+
+
+def commits_of(plan: Plan) -> int:
+    """Its turns, votes and refinements."""
+    return plan.turns + len(settling(plan)) - plan.has_account
 
 
 async def begun(hall: Hall, plan: Plan, answers: float, then: str = "hangs") -> Process:
@@ -145,25 +181,37 @@ def require_nothing_lost_or_bought_twice(hall: Hall, run: Run | None, *processes
     plan, debate = processes[0].plan, hall.debate(THREAD)  # verified
     assert run.debate == debate
     assert (debate.state.status, debate.plan) == (Status.SYNTHESIS, plan.encode())
+    seats = seats_of(debate)
     slots = [seat.slot for planned in plan.rounds for seat in planned.seats]
-    assert [turn.seat and turn.seat.slot for turn in turns_of(debate)] == slots
+    assert [seat.slot for seat in seats] == [*slots, *settling(plan)]
     answered = [key for process in processes for key in process.answered]
-    assert len(answered) == len(set(answered)) == plan.calls
-    assert run.spent == calls(plan.calls)
-    seats = [turn.seat for turn in turns_of(debate) if turn.seat]
+    assert len(answered) == len(set(answered)) == calls_of(plan)
+    assert run.spent == calls(calls_of(plan))
     assert sum(Decimal(seat.cost or 0) for seat in seats) == run.spent.cost_usd
     assert run.unused == ()
     uncertain = [(call.slot, call.step) for call in run.uncertain]
     assert Counter(uncertain) == lost(processes)
     record = record_of(run.debate)
+    assert record.agreed is (True if plan.voters else None)
     assert record.resumed == len(processes) - 1
     assert [call.partition(": ")[2].removesuffix(".") for call in record.uncertain] == list(map(str, run.uncertain))
+
+
+def seats_of(debate: Debate) -> list[SeatRecord]:
+    """Whose words the ledger holds, in order."""
+    bodies = (line.entry.body for line in debate.lines)
+    return [body.seat for body in bodies if isinstance(body, Turn | Vote | Refined | Note) and body.seat]
 
 
 # ------------------------------------------------------------------------------------------------- at each of its calls
 
 CALLS = plan_of("fortress").calls
 ENDS = ["hangs", "fails"]
+
+
+def voted_on() -> Plan:
+    """One Wind and one Wall, who vote."""
+    return plan_of("speed", consensus={"required": True, "refinements": 2})
 
 
 FIRST_ENDS = [
@@ -179,6 +227,18 @@ async def test_a_run_that_was_cut_short_at_any_call_goes_on_and_buys_nothing_twi
 ) -> None:
     with anyio.fail_after(20):
         first = await begun(hall, plan_of("fortress"), answers, then)
+        assert hall.debate(THREAD).state.status is Status.ACTIVE
+        second, run = await gone_on(hall, first)
+    require_nothing_lost_or_bought_twice(hall, run, first, second)
+
+
+@pytest.mark.parametrize("then", ENDS)
+@pytest.mark.parametrize("answers", range(calls_of(voted_on())))
+async def test_a_run_that_is_voted_on_and_refined_can_be_cut_short_at_any_call(
+    hall: Hall, answers: int, then: str
+) -> None:
+    with anyio.fail_after(20):
+        first = await begun(hall, voted_on(), answers, then)
         assert hall.debate(THREAD).state.status is Status.ACTIVE
         second, run = await gone_on(hall, first)
     require_nothing_lost_or_bought_twice(hall, run, first, second)
@@ -225,7 +285,7 @@ async def test_every_recipe_can_be_cut_short_at_any_call(
 ) -> None:
     plan = plan_of(recipe, **changes)
     with anyio.fail_after(120):
-        for answers in range(plan.calls):
+        for answers in range(calls_of(plan)):
             with hall_at(tmp_path / str(answers)) as hall:
                 first = await begun(hall, plan, answers, then)
                 second, run = await gone_on(hall, first)
@@ -274,12 +334,13 @@ async def cut_short_at_a_commit(hall: Hall, plan: Plan, commit: int) -> Process:
     commits, first = count(1), Process(plan, 1)
 
     def die(event: Event) -> None:
-        if isinstance(event, TurnCommitted) and next(commits) == commit:
+        first.tell(event)
+        if isinstance(event, TurnCommitted | VoteCast | SynthesisRefined) and next(commits) == commit:
             first.scope.cancel()
 
     with first.scope:
         await hold(hall, plan, first, die)
-    assert len(hall.debate(THREAD).turns) == commit
+    assert len(hall.debate(THREAD).of(Turn, Vote, Refined)) == commit
     return first
 
 
@@ -295,12 +356,20 @@ async def test_drafts_whose_siblings_were_committed_are_not_bought_again(hall: H
     require_nothing_lost_or_bought_twice(hall, run, first, second)
 
 
+@pytest.mark.parametrize("commit", range(4, commits_of(voted_on()) + 1))
+async def test_votes_whose_siblings_were_cast_are_not_bought_again(hall: Hall, commit: int) -> None:
+    with anyio.fail_after(10):
+        first = await cut_short_at_a_commit(hall, voted_on(), commit)
+        second, run = await gone_on(hall, first)
+    require_nothing_lost_or_bought_twice(hall, run, first, second)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("recipe", "changes"), LARGER, ids=str)
 async def test_no_sibling_is_bought_again_at_any_table(tmp_path: Path, recipe: str, changes: dict[str, Any]) -> None:
     plan = plan_of(recipe, **changes)
     with anyio.fail_after(120):
-        for commit in range(1, plan.turns + 1):
+        for commit in range(1, commits_of(plan) + 1):
             with hall_at(tmp_path / str(commit)) as hall:
                 first = await cut_short_at_a_commit(hall, plan, commit)
                 second, run = await gone_on(hall, first)
@@ -348,7 +417,7 @@ async def require_that_no_write_can_lose_anything(folder: Path, plan: Plan, unhe
             assert run is not None
             assert run.debate.state.status is Status.SYNTHESIS
             assert twice <= handed_back & {(call.slot, call.step) for call in run.uncertain}
-            assert len(second.answered) == plan.calls - len(set(first.answered) - twice)
+            assert len(second.answered) == calls_of(plan) - len(set(first.answered) - twice)
 
 
 def much_later() -> datetime:
@@ -367,9 +436,12 @@ async def test_a_store_that_is_lost_at_any_write_loses_nothing(tmp_path: Path, u
 
 @pytest.mark.slow
 @UNHEARD
-async def test_a_store_that_is_lost_at_any_write_of_a_long_debate_loses_nothing(tmp_path: Path, unheard: bool) -> None:
+@pytest.mark.parametrize("plan", [plan_of("fortress"), voted_on()], ids=["fortress", "voted on"])
+async def test_a_store_that_is_lost_at_any_write_of_a_long_debate_loses_nothing(
+    tmp_path: Path, plan: Plan, unheard: bool
+) -> None:
     with anyio.fail_after(240):
-        await require_that_no_write_can_lose_anything(tmp_path, plan_of("fortress"), unheard)
+        await require_that_no_write_can_lose_anything(tmp_path, plan, unheard)
 
 
 # ---------------------------------------------------------------------------------- what has changed since it was begun

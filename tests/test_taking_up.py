@@ -76,6 +76,9 @@ def notes_of(hall: Hall) -> list[tuple[str, str | None]]:
     return [(line.note.about, line.note.slot) for line in hall.debate(THREAD).of(Note)]
 
 
+ACCOUNT = ("account", "R1.Door.account")  # of a SPEED debate that came to its end
+
+
 async def cut_short(hall: Hall, recipe: str = "speed") -> None:
     """A run that is cancelled while Wind's call and the checklists are in flight."""
     scope = anyio.CancelScope()
@@ -97,7 +100,7 @@ async def test_the_first_process_notes_nothing_in_the_ledger_and_its_folder_in_t
     open_debate(hall, plan_of(), THREAD, TOPIC)
     with anyio.fail_after(10):
         await resume(hall, voices(), how=TakeUp(folder="/somewhere/else"))
-    assert notes_of(hall) == []
+    assert notes_of(hall) == [ACCOUNT]
     begun = Journal.to_read(hall, THREAD).begun
     assert [(one.epoch, one.folder, one.changes) for one in begun] == [(1, "/somewhere/else", None)]
 
@@ -112,6 +115,7 @@ async def test_a_later_one_notes_that_it_goes_on_what_nobody_knows_and_what_is_o
         ("uncertain", "R1.Wind.1"),
         ("uncertain", "R1.Wall.1"),
         ("changed", None),
+        ACCOUNT,
     ]
     first, second = Journal.to_read(hall, THREAD).begun
     assert (first.epoch, second.epoch, first.changes) == (1, 2, None)
@@ -143,7 +147,7 @@ async def test_a_process_that_dies_while_it_takes_a_run_up_leaves_a_record_that_
         with Hall(Dying(prepare(tmp_path / "state"))) as dying, pytest.raises(RunPaused, match="gone"):
             await resume(dying, voices())
         run = await resume(elsewhere.hall, voices())
-    assert [about for about, _ in notes_of(hall)] == ["resumed", "uncertain", "uncertain"] * 2
+    assert [about for about, _ in notes_of(hall)] == [*["resumed", "uncertain", "uncertain"] * 2, "account"]
     assert len(record_of(run.debate).uncertain) == len(run.uncertain) == 2
 
 
@@ -154,7 +158,7 @@ async def test_a_run_that_ended_is_not_taken_up_again(hall: Hall) -> None:
         model = voices()
         again = await resume(hall, model, events.append)
     assert (again.debate, model.requests) == (run.debate, [])
-    assert notes_of(hall) == []
+    assert notes_of(hall) == [ACCOUNT]
 
 
 # ----------------------------------------------------------------------------------------------------- who may hold it
