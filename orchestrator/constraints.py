@@ -116,13 +116,18 @@ class Constraint:
         return self.blocks and not lifted
 
     @property
+    def stands(self) -> bool:
+        """Whether the last that was said to it is a Wall's word that it stands."""
+        return bool(self.answers) and self.answers[-1].role is Role.WALL and self.outcome is Outcome.OPEN
+
+    @property
     def why_open(self) -> str | None:
         """Why it is open, whatever is claimed; None where a claim may close it."""
         last = self.answers[-1] if self.answers else None
         if self.is_open_block:
             said = f"{last.where} answers {last.word}, which lifts no block" if last else "Door does not answer it"
             return f"{self.id} blocks, and {said}."
-        if last is not None and last.role is Role.WALL and last.outcome is Outcome.OPEN:
+        if last is not None and self.stands:
             return f"{self.id} stands, as {last.where} says, and nobody answers that."
         return None
 

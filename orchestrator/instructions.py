@@ -144,6 +144,9 @@ def answering(constraints: Sequence[Constraint]) -> Iterator[str]:
     unanswered = [each for each in constraints if not each.answers and not each.blocks]
     if unanswered:
         yield f"Not answered yet: {_names(unanswered)}."
+    standing = [each for each in constraints if each.stands and not each.is_open_block]
+    if standing:
+        yield f"They stand, says Wall, whatever was answered; answer them anew: {_names(standing)}."
     blocks = open_blocks(constraints)
     if blocks:
         yield "Wall blocks, and a block is lifted only by another course:"

@@ -369,6 +369,7 @@ def test_a_block_is_open_unless_something_lifted_it_since_it_was_last_called_ope
 def test_what_a_wall_says_stands_is_open_whatever_its_verdict_was_until_door_answers() -> None:
     constraint = only(wall(2, stated()), *rows_of("MET", "STANDS"))
     assert constraint.why_open == "T2.C1 stands, as T4 says, and nobody answers that."
+    assert (constraint.stands, only(wall(2, stated()), *rows_of("OPEN")).stands) == (True, False)
     assert only(wall(2, stated()), *rows_of("MET", "STANDS", "MET")).why_open is None
     assert only(wall(2, stated()), *rows_of("OPEN")).why_open is None  # Door leaves it open itself
     assert only(wall(2, stated())).why_open is None
