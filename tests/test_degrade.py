@@ -248,9 +248,10 @@ async def test_every_output_says_first_who_is_missing_and_why(hall: Hall) -> Non
     with anyio.fail_after(10):
         run = await hold(hall, degrading(), without(lambda task: task.step == "apply" and task.lens == COST))
     words = "DEGRADED: Wall critical-engineer (R1.Wall.3) is missing: x: busy"
-    document = render_adr(record_of(run.debate), run.debate)
+    record = record_of(run.debate)
+    document = render_adr(record, run.debate)
     title, mark = [line for line in document.split("---\n", 2)[2].splitlines() if line][:2]
-    assert (title, mark) == ("# Should we move billing to Kafka?", f"**{words}**")
+    assert (title, mark) == (f"# {record.title}", f"**{words}**")
     meta = hall.export_debate(THREAD, "octave").partition("THREAD_ID::")[0]
     assert f'DEGRADED::"{words.removeprefix("DEGRADED: ")}"' in meta
 

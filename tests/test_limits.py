@@ -33,9 +33,11 @@ from building import (
     speech,
     turns_of,
     voices,
+    vote_text,
 )
 from hall.halls import HastyStore
 from orchestrator.budget import Budget
+from orchestrator.cli.ending import Exit, ended_as, exit_code
 from orchestrator.drafts import Patience
 from orchestrator.errors import AuthenticationFailed, Overloaded, RateLimited, RunPaused, StoppedByLimit, TimedOut
 from orchestrator.events import Event, LimitReached, Paused, TurnCommitted
@@ -74,16 +76,17 @@ def raised(**limits: Any) -> TakeUp:
     return TakeUp(changes=Changes(limits=Limits(**limits)))
 
 
-def talkative(output: int = MOST_WRITTEN, more_of_wind: int = 0) -> Scripted:
+def talkative(output: int = MOST_WRITTEN, more_of_wind: int = 0, more_of_door: int = 0) -> Scripted:
     """Voices whose every reply counts so many tokens, and nothing for what was read.
 
     Args:
-        more_of_wind: bytes that Wind's turn is longer, which all who speak after it must read.
+        more_of_wind, more_of_door: bytes that a turn of theirs is longer, which all who speak after it must read.
     """
-    numbers = count(1)
+    numbers, more = count(1), {Role.WIND: more_of_wind, Role.DOOR: more_of_door}
 
     def line(request: Request) -> Line:
-        text = speech(request, next(numbers)) + "x" * (more_of_wind if request.task.role is Role.WIND else 0)
+        longer = more.get(request.task.role, 0) if request.task.step == "turn" else 0
+        text = speech(request, next(numbers)) + "x" * longer
         return Reply(text, "test/answered", Usage(1, 0, output, None))
 
     return Scripted(line)
@@ -140,7 +143,7 @@ async def test_a_run_stops_where_the_next_calls_do_not_fit_and_goes_on_from_ther
         assert len(model.requests) == 8
         run = await resume(hall, model, how=raised(tokens=10**6))
     assert (order(run.debate), len(model.requests)) == ("WLLLD · WLLD", plan_of("fortress").calls)
-    assert run.spent.output == MOST_WRITTEN * 14
+    assert run.spent.output == MOST_WRITTEN * plan_of("fortress").calls
     assert record_of(run.debate).resumed == 2
 
 
@@ -188,7 +191,7 @@ async def test_a_retry_that_does_not_fit_is_not_made_and_what_its_siblings_wrote
 
 async def test_a_fallback_that_does_not_fit_is_not_asked(tmp_path: Path) -> None:
     """Door's first route timed out and may have charged; there is room for one and a half calls of Door."""
-    *_, most = await bounds_of(tmp_path / "all", within(recipe="speed"))
+    *_, most, _account = await bounds_of(tmp_path / "all", within(recipe="speed"))
     limits = Limits(tokens=3 * MOST_WRITTEN + most * 3 // 2)
     plan = plan_of("speed", routes={Role.DOOR: ("test/a", "test/b")}, endpoint=PRICED, limits=limits)
     table = talkative()
@@ -368,6 +371,110 @@ async def test_a_door_that_fails_at_the_close_pauses_the_run_which_closes_when_i
         assert hall.debate(THREAD).state.marks == ()
         run = await resume(hall, table)
     assert (run.debate.state.marks, order(run.debate)) == ((CLOSED_EARLY,), "WLLLD")
+
+
+# -------------------------------------------------------------------------------------------------- while it is voted
+
+
+@dataclass(frozen=True)
+class Settling:
+    """A step that takes more than all before it, for what it has to read; Wind objects in its first vote."""
+
+    step: str
+    refinements: int
+    more_of_door: int = 0  # bytes that the synthesis is longer
+    more_of_objection: int = 0
+    steps: tuple[str, ...] = ("vote", "vote", "refine", "vote", "vote", "account")
+    ends: Status = Status.SYNTHESIS
+
+    def plan(self, tokens: int | None, on_limit: str) -> Plan:
+        consensus = {"required": True, "refinements": self.refinements}
+        limits = Limits(tokens=tokens)
+        return plan_of("speed", endpoint=PRICED, limits=limits, on_limit=on_limit, consensus=consensus)
+
+    def voices(self) -> Scripted:
+        table, votes = talkative(more_of_door=self.more_of_door), count()
+        objection = vote_text("object", "It cannot be undone." + "x" * self.more_of_objection)
+
+        def line(request: Request) -> Line:
+            reply = table._line(request)
+            assert isinstance(reply, Reply)
+            objects = request.task.step == "vote" and next(votes) == 0
+            return replace(reply, text=objection) if objects else reply
+
+        return Scripted(line)
+
+    async def too_few(self, folder: Path) -> int:
+        """A limit in tokens that is one too low for the step, and high enough for all before it."""
+        with hall_at(folder) as hall, anyio.fail_after(10):
+            await hold(hall, self.plan(None, "stop"), self.voices())
+            intents = [line.record for line in hall.journal(THREAD) if isinstance(line.record, Intent)]
+        first = next(place for place, intent in enumerate(intents) if intent.step == self.step)
+        together = 2 if self.step == "vote" else 1
+        return first * (MOST_WRITTEN + 1) + sum(intent.tokens for intent in intents[first : first + together]) - 1
+
+
+SETTLING = [
+    pytest.param(Settling("vote", 1, more_of_door=LONG), id="vote"),
+    pytest.param(Settling("refine", 1, more_of_objection=LONG), id="refine"),
+    pytest.param(
+        Settling("account", 0, more_of_objection=LONG, steps=("vote", "vote", "account"), ends=Status.STALEMATE),
+        id="account",
+    ),
+]
+ROUND = ["turn", "checklist", "apply", "turn"]
+
+
+def steps_of(model: Scripted) -> list[str]:
+    return [request.task.step for request in model.requests]
+
+
+def before(settling: Settling) -> list[str]:
+    """The steps that are taken before the one that does not fit."""
+    return [*ROUND, *settling.steps[: settling.steps.index(settling.step)]]
+
+
+@pytest.mark.parametrize("settling", SETTLING)
+async def test_a_run_that_cannot_afford_to_settle_its_synthesis_stops_and_goes_on_from_there(
+    hall: Hall, tmp_path: Path, settling: Settling
+) -> None:
+    plan, model = settling.plan(await settling.too_few(tmp_path / "all"), "stop"), settling.voices()
+    with anyio.fail_after(20):
+        for again in (False, True):
+            with pytest.raises(StoppedByLimit) as stopped:
+                await (resume(hall, model) if again else hold(hall, plan, model))
+            assert exit_code(stopped.value) is Exit.LIMIT
+            assert steps_of(model) == before(settling)
+            assert (hall.debate(THREAD).state.status, hall.debate(THREAD).state.marks) == (Status.ACTIVE, ())
+            require_within(hall, plan)
+        run = await resume(hall, model, how=raised(tokens=10**6))
+    assert steps_of(model) == [*ROUND, *settling.steps]
+    assert len({request.messages for request in model.requests}) == len(model.requests)
+    assert (run.debate.state.status, run.debate.state.marks) == (settling.ends, ())
+
+
+@pytest.mark.parametrize("settling", SETTLING)
+async def test_door_closes_at_once_where_it_cannot_be_afforded_to_settle_its_synthesis(
+    hall: Hall, tmp_path: Path, settling: Settling
+) -> None:
+    """Nothing more is paid for: votes that were cast already stand in the record, with what they object to."""
+    plan, model = settling.plan(await settling.too_few(tmp_path / "all"), "close"), settling.voices()
+    events = list[Event]()
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, model, events.append)
+    require_within(hall, plan)
+    debate, record = run.debate, record_of(run.debate)
+    assert steps_of(model) == before(settling)
+    assert (debate.state.status, debate.state.marks) == (Status.SYNTHESIS, (CLOSED_EARLY,))
+    assert ended_as(debate.state) is Exit.DEGRADED
+    (reached,) = [event for event in events if isinstance(event, LimitReached)]
+    assert (reached.limit, reached.closes) == ("tokens", True)
+    assert record.closed_early == f"Door closed before the plan's end, at a limit. {reached.message}"
+    assert (record.decision, debate.notes(About.ACCOUNT)) == (debate.turns[-1].text, ())
+    cast = before(settling).count("vote")
+    assert (len(record.votes), record.agreed) == (cast, False)
+    assert [(each.id, each.role) for each in record.dissent] == ([("O1", Role.WIND)] if cast else [])
+    assert run.unused == ()
 
 
 # --------------------------------------------------------------------------------------------------------- its time
