@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from building import hall_at, hold, speech, winds_of, wordy
+from building import TOPIC, hall_at, hold, speech, winds_of, wordy
+from orchestrator.constraints import Constraint, constraints_in
 from orchestrator.hall.cognition import Nature
-from orchestrator.hall.debate import Debate
+from orchestrator.hall.debate import Debate, Said, Snapshot
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Plan
@@ -70,6 +71,11 @@ def door(*rows: str) -> str:
 def answered(name: str, outcome: str, sentence: str | None) -> dict[str, str | None]:
     """A constraint in Door's account."""
     return {"id": name, "outcome": outcome, "sentence": sentence}
+
+
+def constraints_said(*turns: Said) -> tuple[Constraint, ...]:
+    """The constraints of turns that nobody committed."""
+    return constraints_in(Snapshot("", TOPIC, turns, ()))
 
 
 def objection(reason: str, *rests_on: str, kind: str | None = "measurement", what: str = "a week of nights") -> str:

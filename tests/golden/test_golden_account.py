@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from building import account_text, evidence_of, plan_of
-from golden.planting import CONSTRAINT, OPPORTUNITY, answered, door, held, stated, wall
+from golden.planting import CONSTRAINT, OPPORTUNITY, answered, constraints_said, door, held, stated, wall
 from orchestrator.account import Account, Ledger, answered_in, problems_of
-from orchestrator.constraints import Outcome, constraints_in
+from orchestrator.constraints import Outcome
 from orchestrator.evidence import Evidence
 from orchestrator.grounds import Grounds
 from orchestrator.hall.debate import Said
@@ -190,8 +190,8 @@ def turn(number: int, role: Role, text: str) -> Said:
 
 
 NAMES = [f"T1.C{number}" for number in range(1, 5)]
-STATED = constraints_in(
-    [turn(1, Role.WALL, "\n".join(["VERDICT: CONDITIONAL", *(stated(name[3:], CONSTRAINT) for name in NAMES)]))]
+STATED = constraints_said(
+    turn(1, Role.WALL, "\n".join(["VERDICT: CONDITIONAL", *(stated(name[3:], CONSTRAINT) for name in NAMES)]))
 )
 GIVEN = st.lists(
     st.builds(

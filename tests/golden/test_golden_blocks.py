@@ -7,8 +7,20 @@ from pathlib import Path
 import pytest
 
 from building import account_text, plan_of, vote_text
-from golden.planting import CONSTRAINT, OPPORTUNITY, Held, answered, door, held, objection, stated, statement, wall
-from orchestrator.constraints import Outcome, constraints_in
+from golden.planting import (
+    CONSTRAINT,
+    OPPORTUNITY,
+    Held,
+    answered,
+    constraints_said,
+    door,
+    held,
+    objection,
+    stated,
+    statement,
+    wall,
+)
+from orchestrator.constraints import Outcome
 from orchestrator.hall.cognition import Nature
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role, Status
@@ -99,7 +111,7 @@ def test_a_block_is_lifted_by_the_words_of_another_course_or_by_walls_and_by_no_
         Said(2, 1, Role.WALL, "wall-agent", f"VERDICT: BLOCKED\n{stated('C1', nature)}"),
         Said(3, 1, role, "somebody", answer(word)),
     ]
-    (found,) = constraints_in(turns)
+    (found,) = constraints_said(*turns)
     assert found.is_open_block == ((nature, role, word) not in LIFTING)
 
 

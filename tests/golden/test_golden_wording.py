@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from building import account_text, plan_of, vote_text
-from golden.planting import CONSTRAINT, Parts, answered, door, held, objection, stated, wall
+from golden.planting import CONSTRAINT, Parts, answered, constraints_said, door, held, objection, stated, wall
 from orchestrator.agenda import leaves_no_question
 from orchestrator.ballot import VoteAnswer
-from orchestrator.constraints import Outcome, constraints_in
+from orchestrator.constraints import Outcome
 from orchestrator.hall.cognition import read_wall
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role, Status
@@ -91,7 +91,7 @@ def test_a_constraint_is_answered_by_its_line_whatever_the_line_and_the_prose_ar
         Said(2, 1, Role.WALL, "b", f"VERDICT: CONDITIONAL\n{stated('C1', CONSTRAINT)}\n"),
         Said(3, 1, Role.DOOR, "c", "\n".join([*before, f"- [T2.C1] {word}: {sentence}", *after])),
     ]
-    (found,) = constraints_in(spoken)
+    (found,) = constraints_said(*spoken)
     assert [(answer.where, answer.word, answer.sentence) for answer in found.answers] == [("T3", word, sentence)]
     assert found.outcome is WORDS[word]
 
@@ -103,7 +103,7 @@ def test_prose_answers_no_constraint_in_whosever_voice(prose: list[str], role: R
         Said(2, 1, Role.WALL, "b", f"VERDICT: BLOCKED\n{stated('C1', CONSTRAINT)}"),
         Said(3, 1, role, "c", "\n".join(prose)),
     ]
-    (found,) = constraints_in(spoken)
+    (found,) = constraints_said(*spoken)
     assert (found.answers, found.outcome, found.is_open_block) == ((), Outcome.OPEN, True)
 
 
