@@ -86,18 +86,25 @@ class Settling:
         return against and debate.state.refinements < self.plan.recipe.consensus.refinements
 
     async def _vote(self, debate: Debate, case: Case, seats: Sequence[PlannedSeat]) -> None:
-        """All vote at once; each vote is an entry, in the order of the seats."""
+        """All vote at once; each vote is an entry, in the order of the seats. What was voted stands before a limit is
+        told: no objection is lost to it."""
         drafts = await self.drafting.all([self.assigning.vote(seat, debate, case) for seat in seats])
         heard = {vote.role for vote in case.ballot} | {draft.seat.role for draft in drafts if isinstance(draft, Draft)}
         head: str | None = debate.head
+        met: LimitMet | None = None
         for place, draft in enumerate(drafts):
             if head is None:
                 return
+            if isinstance(draft, Failure) and isinstance(draft.error, LimitMet):
+                met = draft.error
+                continue
             done = sum(isinstance(earlier, Draft) for earlier in drafts[:place])
             if isinstance(draft, Failure):
                 head = await self.commits.go_on_without(draft, draft.seat.role in heard, debate, head, done)
             else:
                 head = await self._cast(debate, done, head, draft)
+        if met is not None:
+            raise met
 
     async def _cast(self, base: Debate, done: int, head: str, draft: Draft) -> str | None:
         seat, answer = draft.seat, read(draft.text, VoteAnswer)

@@ -477,6 +477,28 @@ async def test_door_closes_at_once_where_it_cannot_be_afforded_to_settle_its_syn
     assert run.unused == ()
 
 
+async def test_a_vote_that_was_paid_for_is_cast_though_a_limit_keeps_another_from_being_asked_again(
+    hall: Hall, tmp_path: Path
+) -> None:
+    """Wind's vote timed out and may have been charged, so that a second call does not fit; Wall has objected."""
+    settling = Settling("vote", 1, more_of_door=LONG)
+    plan, table = settling.plan(1 + await settling.too_few(tmp_path / "all"), "close"), settling.voices()
+
+    def line(request: Request) -> Line:
+        winds = request.task.step == "vote" and request.task.role is Role.WIND
+        return TimedOut("late", model=request.model) if winds else table._line(request)
+
+    model = Scripted(line)
+    with anyio.fail_after(20):
+        run = await hold(hall, plan, model)
+    require_within(hall, plan)
+    record = record_of(run.debate)
+    assert steps_of(model) == [*ROUND, "vote", "vote"]
+    assert run.debate.state.marks == (CLOSED_EARLY,)
+    assert [(vote.slot, vote.choice) for vote in record.votes] == [("V1.Wall.1", "object")]
+    assert ([each.id for each in record.dissent], run.unused) == (["O1"], ())
+
+
 # --------------------------------------------------------------------------------------------------------- its time
 
 
