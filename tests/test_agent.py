@@ -39,7 +39,7 @@ MUST_ASK_FOR = {
         "Remediation:",
         "at least six words of Wind exactly",
     ),
-    Role.DOOR: ("## STEPS: a numbered list", "## SYNTHESIS", "met, traded off, refuted or open"),
+    Role.DOOR: ("## STEPS: a numbered list", "## SYNTHESIS", "- [T3.C1] MET: ", "or TRADED OFF, REFUTED, OPEN"),
 }
 GOOD = """---
 name: planner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from building import THREAD, TOPIC, hall_at
+from building import BUNDLED, THREAD, TOPIC, hall_at
 from orchestrator.constraints import (
     Answer,
     Constraint,
@@ -36,6 +37,7 @@ DOORS = {
     "BUILD": Outcome.MET,
 }
 WALLS = {"STANDS": Outcome.OPEN, "LIFTED": Outcome.MET}
+CONTRACT = BUNDLED / "docs" / "wall-content-contract.oct.md"
 
 
 @pytest.fixture
@@ -261,6 +263,26 @@ def test_a_line_of_any_length_is_read_once(line: str, run: str) -> None:
     assert list(answers_in(line.replace("{}", run * 100_000), Role.WALL)) == []
 
 
+def test_the_contract_names_every_word_by_whom_and_its_own_lines_are_read_as_it_says() -> None:
+    ids = CONTRACT.read_text().partition("§5::IDS")[2].partition("§6::")[0]
+    words = dict(re.findall(r'^    (DOOR|WALL|FORM|SEVERAL)::"(.*)"$', ids, re.MULTILINE))
+    named = [re.findall(r"[A-Z]{3,}(?: OFF)?", words[role]) for role in ("DOOR", "WALL")]
+    assert [set(each) for each in named] == [set(DOORS), set(WALLS)]
+    assert [name for name, *_ in answers_in(words["FORM"], Role.DOOR)] == ["T3.C1"]
+    several = words["SEVERAL"].partition(": ")[2]
+    assert [name for name, *_ in answers_in(several, Role.DOOR)] == ["T3.C1", "T3.C2", "T5.C1"]
+    no_answers = re.findall("'([^']+)'", ids.partition("NO_ANSWER")[2])
+    assert len(no_answers) == 5
+    assert [list(answers_in(line, Role.DOOR)) for line in no_answers] == [[]] * 5
+
+
+@pytest.mark.parametrize("agent", ["door-agent", "synthesizer", "technical-architect", "holistic-orchestrator"])
+def test_the_line_that_each_bundled_door_is_shown_is_an_answer(agent: str) -> None:
+    text = (BUNDLED / "agents" / f"{agent}.oct.md").read_text()
+    (shown,) = re.findall(r"- \[T3\.C1\][^\n]*", text)
+    assert [(name, word) for name, word, _ in answers_in(shown, Role.DOOR)] == [("T3.C1", "MET")]
+
+
 # --------------------------------------------------------------------------------------------------- over the debate
 
 
@@ -406,6 +428,15 @@ def test_a_refinement_and_a_close_answer_as_a_turn_of_door_does(hall: Hall) -> N
 def test_a_close_with_the_words_of_its_synthesis_answers_nothing_twice(hall: Hall) -> None:
     hold_round(hall, "- [T2.C1] REROUTED: An outbox.")
     hall.close_debate(THREAD, hall.debate(THREAD).turns[-1].text or "")
+    assert answers_of(hall) == [("T3", "REROUTED")]
+
+
+def test_a_close_with_an_earlier_synthesis_takes_back_what_refined_it(hall: Hall) -> None:
+    hold_round(hall, "- [T2.C1] REROUTED: An outbox.")
+    hall.cast_vote(THREAD, "Wall", "object", "It has no owner.", ["T2.C1"])
+    hall.refine(THREAD, "Therefore.\n- [T2.C1] OPEN: Nobody owns it.")
+    assert answers_of(hall) == [("T3", "REROUTED"), ("refinement 1", "OPEN")]
+    hall.close_debate(THREAD, hall.debate(THREAD).turns[-1].text or "", status="stalemate")
     assert answers_of(hall) == [("T3", "REROUTED")]
 
 

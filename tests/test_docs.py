@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,6 +153,32 @@ def test_what_the_copied_recipe_says_this_version_does_without_is_what_a_plan_sa
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_no_bundled_recipe_asks_for_what_this_version_does_without(recipe: str) -> None:
     assert plan_of(recipe).notices == ()
+
+
+OCTAVE = [
+    *(ROOT / "docs").glob("*.oct.md"),
+    *(ROOT / "agents").glob("*.oct.md"),
+    *(ROOT / "skills").glob("*/SKILL.md"),
+]
+ROUND_TRIP = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from octave_mcp import emit, parse
+print(json.dumps([emit(parse(text)) for text in json.load(sys.stdin)]))
+"""
+
+
+@pytest.mark.slow
+def test_octave_mcp_reads_every_octave_page_and_writes_it_the_same_way() -> None:
+    folder = os.environ.get("OCTAVE_MCP_PATH")
+    if not folder:
+        pytest.skip("OCTAVE_MCP_PATH does not name a folder with octave-mcp")
+    texts = [page.read_text() for page in OCTAVE]
+    bodies = [text[text.index("===") :] for text in texts]  # behind the front matter, where there is one
+    command = [sys.executable, "-I", "-S", "-c", ROUND_TRIP, folder]
+    written = subprocess.run(command, input=json.dumps(bodies), capture_output=True, text=True, check=True)
+    assert [body.rstrip() for body in json.loads(written.stdout)] == [body.rstrip() for body in bodies]
+    assert len(bodies) >= 13
 
 
 def test_ci_runs_the_readmes_own_commands() -> None:
