@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from orchestrator.hall import structure
 from orchestrator.hall.cognition import Nature, read_wall
-from orchestrator.hall.debate import Debate, Said
+from orchestrator.hall.debate import Debate, Said, Snapshot
 from orchestrator.hall.entries import Closed, Refined, Turn
 from orchestrator.hall.structure import LEAD
 from orchestrator.hall.terms import Role
@@ -177,8 +177,18 @@ def _decided_with(spoken: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def constraints_in(turns: Iterable[Said]) -> tuple[Constraint, ...]:
-    """Those of the turns that a seat may see."""
+    """Those of some turns, the first ones of a debate."""
     return _fold((f"T{said.number}", said) for said in turns)
+
+
+def constraints_seen(snapshot: Snapshot) -> tuple[Constraint, ...]:
+    """Those that a seat may see."""
+    spoken = [(f"T{said.number}", said) for said in snapshot.turns]
+    if snapshot.refined is not None:  # behind Door's last turn, which it takes the place of
+        at = max(place for place, (_, said) in enumerate(spoken, 1) if said.role is Role.DOOR)
+        where, said = spoken[at - 1]
+        spoken.insert(at, (f"{where}, refined", replace(said, text=snapshot.refined)))
+    return _fold(spoken)
 
 
 def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from orchestrator.constraints import Constraint, constraints_in, open_blocks
+from orchestrator.constraints import Constraint, constraints_seen, open_blocks
 from orchestrator.evidence import numbered
 from orchestrator.hall.debate import Said, Snapshot
 from orchestrator.hall.terms import Role
@@ -78,8 +78,8 @@ def make_request(
         summary: what stands in the place of the oldest turns.
     """
     task = _task(plan, snapshot, planned, seat, step)
-    constraints = constraints_in(snapshot.turns)
-    material = _material(checklist, constraints if seat.role is Role.DOOR else ())
+    constraints = constraints_seen(snapshot)
+    material = _material(snapshot, checklist, constraints if seat.role is Role.DOOR else ())
     own = _own(plan, snapshot, seat, material, turn_instruction(plan, task, constraints))
     return _request(plan, seat, task, (*_shared(plan, snapshot, summary), own), route)
 
@@ -170,9 +170,10 @@ def _turn(plan: Plan, said: Said) -> str:
     return _fenced(plan.fence, f"T{said.number}: {said.role}, {said.agent}, round {said.round}", said.text)
 
 
-def _material(checklist: str | None, constraints: Sequence[Constraint]) -> tuple[Material, ...]:
-    blocks = open_blocks(constraints)
+def _material(snapshot: Snapshot, checklist: str | None, constraints: Sequence[Constraint]) -> tuple[Material, ...]:
+    blocks, refined = open_blocks(constraints), snapshot.refined
     return (
+        *([Material("Door's synthesis, as it was refined after objections", refined)] if refined else []),
         *([Material("your own checklist, written before you knew Wind's words", checklist)] if checklist else []),
         *([Material("the blocks that are not lifted, in Wall's words", listed(blocks))] if blocks else []),
     )

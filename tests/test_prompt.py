@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from orchestrator.hall.terms import Role
 from orchestrator.models.base import Request, Step
 from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.prompt import PROTOCOL, make_request
+from orchestrator.runner import open_debate
 
 EVIDENCE = (evidence_of("def pay():\n    pass\n", "E1", "src/pay.py"), evidence_of("Kafka 4\n", "E2", "notes.md"))
 SAID = (
@@ -251,3 +253,20 @@ def test_a_socratic_round_1_asks_for_no_verdict_and_later_rounds_rest_on_its_ter
         text = own(plan, 2, role, step, *settled)  # type: ignore[arg-type]
         assert "Use the terms as they were settled in T3" in text
         assert "This round only asks." not in text
+
+
+def test_who_speaks_after_a_refinement_sees_it_until_door_speaks_again(tmp_path: Path) -> None:
+    plan = plan_of()
+    with hall_at(tmp_path / "state") as hall:
+        open_debate(hall, plan, THREAD, TOPIC)
+        for role in ("Wind", "Wall", "Door"):
+            hall.add_turn(THREAD, role, f"I am {role}.")
+        hall.refine(THREAD, "Therefore ops owns the outbox.")
+        hall.extend(THREAD, 6, 2, "somebody", "There is more to say.")
+        (wind,) = plan.rounds[0].winds
+        ask = partial(make_request, plan, planned=plan.rounds[0], seat=wind, step="turn", route="test/wind")
+        title = "Door's synthesis, as it was refined after objections\nTherefore ops owns the outbox.\n"
+        assert title in ask(snapshot=hall.debate(THREAD).snapshot()).messages[-1].text
+        for role in ("Wind", "Wall", "Door"):
+            hall.add_turn(THREAD, role, f"I am {role} again.")
+        assert "ops owns the outbox" not in ask(snapshot=hall.debate(THREAD).snapshot()).messages[-1].text

@@ -251,12 +251,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A frozen view of a debate at one head: all that a seat may see."""
+    """A frozen view of a debate at one head: all that a seat may see.
+
+    `refined` is the synthesis as Door refined it after objections; None where its last turn stands as it is.
+    """
 
     head: str
     topic: str
     turns: tuple[Said, ...]
     notes: tuple[str, ...]
+    refined: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,11 +320,13 @@ class Debate:
         return tuple(f"{mark}: {told[mark]}" if told.get(mark) else mark for mark in self.state.marks)
 
     def snapshot(self) -> Snapshot:
+        newest = self.at(self.state.synthesis_seq)
         return Snapshot(
             head=self.head,
             topic=self.opening.words,
             turns=tuple(_said(line) for line in self.turns),
             notes=tuple(line.words for line in self.notes(About.REMARK)),
+            refined=newest.words if newest is not None and isinstance(newest.entry.body, Refined) else None,
         )
 
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from building import TOPIC, hall_at, hold, speech, winds_of, wordy
+from building import hall_at, hold, speech, winds_of, wordy
 from orchestrator.constraints import Constraint, constraints_in
 from orchestrator.hall.cognition import Nature
-from orchestrator.hall.debate import Debate, Said, Snapshot
+from orchestrator.hall.debate import Debate, Said
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Plan
@@ -75,7 +75,7 @@ def answered(name: str, outcome: str, sentence: str | None) -> dict[str, str | N
 
 def constraints_said(*turns: Said) -> tuple[Constraint, ...]:
     """The constraints of turns that nobody committed."""
-    return constraints_in(Snapshot("", TOPIC, turns, ()))
+    return constraints_in(turns)
 
 
 def objection(reason: str, *rests_on: str, kind: str | None = "measurement", what: str = "a week of nights") -> str:
