@@ -16,7 +16,7 @@ import anyio
 import pytest
 from provider import Provider, Question, Stage, Trouble, bill, plan_at, question_of, reseated, speaks
 
-from building import RECIPES, hall_at, order
+from building import RECIPES, account_text, hall_at, order
 from endpoint import (
     Answer,
     Call,
@@ -93,11 +93,13 @@ def assert_decided(ended: Run | RunPaused) -> None:
 
 
 def batches(plan: Plan) -> Iterator[int]:
-    """How many calls are made at once: Winds with the checklists, Walls, then Door by Door."""
+    """How many calls are made at once: Winds with the checklists, Walls, then Door by Door; the votes, the account."""
     for planned in plan.rounds:
         yield len(planned.winds) + len(planned.walls)
         yield len(planned.walls)
         yield from [1] * len(planned.doors)
+    yield from [len(plan.voters)] * bool(plan.voters)
+    yield 1
 
 
 def needed(stopped: StoppedByLimit, limit: Decimal) -> Decimal:
@@ -242,7 +244,9 @@ def by_bytes(messages: Sequence[tuple[str, str]]) -> int:
 def in_chinese(call: Call) -> str:
     question = question_of(call)
     told = f"第{call.number}次发言。" + CHINESE * 8
-    return f"VERDICT: CONDITIONAL\n{told}" if question.role is Role.WALL and question.step == "apply" else told
+    if question.step == "account":
+        return account_text(decision=told)
+    return f"VERDICT: APPROVED\n{told}" if question.role is Role.WALL and question.step == "apply" else told
 
 
 def with_emoji(call: Call) -> str:
