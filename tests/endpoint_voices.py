@@ -25,7 +25,7 @@ def plausible(call: Call) -> str:
     if "account for it." in task:
         return account_of(call, MEETS)
     if "you vote on it" in task:
-        return vote_text()
+        return vote_text(reason=f"Call {call.number} can carry it.")
     asked = _ROLE.search(task)
     role = asked[1] if asked else call.model.split("-")[0].title()
     return {"Wall": _wall, "Door": _door}.get(role, _wind)(call)
@@ -40,7 +40,8 @@ def account_of(call: Call, sentence: str) -> str:
     """The account that a call asks for, in which every constraint is met by one sentence of the synthesis."""
     told = _CONSTRAINTS.search(task_of(call))
     names = told[1].split(", ") if told else []
-    return account_text(constraints=[{"id": name, "outcome": "met", "sentence": sentence} for name in names])
+    answers = [{"id": name, "outcome": "met", "sentence": sentence} for name in names]
+    return account_text(title=f"What call {call.number} decided", constraints=answers)
 
 
 def _wind(call: Call) -> str:

@@ -128,6 +128,7 @@ class Client(ModuleType):
         super().__init__("litellm")
         self.__spec__ = ModuleSpec("litellm", None)  # `models.prices` looks there for a table of prices
         self.fate = fate
+        self.model_cost: dict[str, Any] = {}  # of no model here it is known what it takes
         self.in_memory_llm_clients_cache = SimpleNamespace(flush_cache=lambda: None)
 
     async def acompletion(self, *, model: str, api_base: str, **arguments: Any) -> Any:

@@ -11,8 +11,9 @@ from stage import Ended, Stage
 
 from building import THREAD
 from endpoint import Call
+from orchestrator.ballot import voters
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Turn
+from orchestrator.hall.entries import Note, Refined, Turn, Vote
 from orchestrator.hall.journal import Intent, JournalLine, Outcome
 from orchestrator.plan import Plan
 
@@ -23,9 +24,9 @@ UNUSED = "unused-drafts.json"
 def assert_nothing_lost_nothing_twice(stage: Stage, last: Ended) -> None:
     """Judges a debate that came to its end.
 
-    Every planned turn stands once, in the plan's order. No question was asked again once it had an answer of use, and
-    no other calls brought nothing than those that failed, and those in flight at the end of a process, which are told.
-    What was counted is what was billed for the answers that were kept. The files are there.
+    Every planned turn stands once, in the plan's order, and so do votes, refinement and account. No question was asked
+    again once it had an answer of use, and no other calls brought nothing than those that failed, and those in flight
+    at the end of a process, which are told. What was counted is what was billed for the answers that were kept. The files are there.
     """
     assert last.code == 0, last.told
     with stage.hall() as hall:
@@ -46,9 +47,21 @@ def assert_nothing_lost_nothing_twice(stage: Stage, last: Ended) -> None:
 
 def _assert_turns(debate: Debate, plan: Plan) -> None:
     planned = [seat.slot for planned in plan.rounds for seat in planned.seats]
-    bodies = [line.entry.body for line in debate.turns]
-    assert [body.seat.slot for body in bodies if isinstance(body, Turn) and body.seat] == planned
+    bodies = [line.entry.body for line in debate.lines]
+    spoke = [body.seat.slot for body in bodies if isinstance(body, Turn | Vote | Refined | Note) and body.seat]
+    assert spoke == [*planned, *_settling(plan)]
     assert debate.state.status == "synthesis"
+
+
+def _settling(plan: Plan) -> list[str]:
+    """The slots after the last turn. Where there are votes, one of the first objects, and Door refines it once."""
+    first, second = ([seat.slot for seat in voters(plan, ballot)] for ballot in (1, 2))
+    return [*first, *(["V1.Door.1"] if first else []), *second, f"R{len(plan.rounds)}.Door.account"]
+
+
+def _calls(plan: Plan) -> int:
+    """The calls of a whole debate: those planned, and where there are votes, a refinement on which all vote again."""
+    return plan.calls + (1 + len(plan.voters) if plan.voters else 0)
 
 
 def _answers(lines: Sequence[JournalLine]) -> list[JournalLine]:
@@ -73,11 +86,11 @@ def _assert_asked_once(plan: Plan, calls: Sequence[Call], answers: Sequence[str 
     kept = [call for call in calls if call.answer in answers]
     assert len(kept) == len(answers)
     useful = [call for call in kept if not is_useless(call)]
-    assert len(useful) == plan.calls
+    assert len(useful) == _calls(plan)
     questions: dict[Any, list[Call]] = {}
     for call in calls:
         questions.setdefault(call.messages, []).append(call)
-    assert plan.calls <= len(questions) <= plan.calls + len(kept) - len(useful)
+    assert _calls(plan) <= len(questions) <= _calls(plan) + len(kept) - len(useful)
     for call in useful:
         assert call == questions[call.messages][-1], f"call {call.number} was answered, and is made again"
     failed = [call for call in calls if call.finished is not None and call.answer is None]

@@ -20,7 +20,9 @@ from orchestrator.hall.hall import Hall
 DOOMED = Path(__file__).with_name("doomed.py")
 DEADLINE_S = 60
 BEGIN = ("--recipe", "fortress", "--models", "./here.yaml", "--thread-id", THREAD, "--json", TOPIC)
+VOTED_ON = ("--recipe", "speed", "--consensus", *BEGIN[2:])
 RESUME = ("--resume", THREAD, "--json")
+BEHIND_THE_CLOSE = 120  # the place behind the last commit of such a debate; two come after it
 WALLS_INTENDED = 30  # the place behind the intents of the first Walls' turns: none of them is asked yet
 
 
@@ -49,10 +51,14 @@ class Stage:
     Args:
         folder: an empty one.
         server: the provider that answers for all three roles.
+
+    Attributes:
+        begin: how the debate is begun.
     """
 
     def __init__(self, folder: Path, server: ModelServer) -> None:
         self.folder, self.server = folder, server
+        self.begin: tuple[str, ...] = BEGIN
         self._started: list[subprocess.Popen[bytes]] = []
         self.out = folder / "debates" / THREAD
         (folder / "here.yaml").write_text(server.models_file())
@@ -117,7 +123,7 @@ class Stage:
 
     def go_on(self, **fate: Any) -> Ended:
         """Resumes the debate; one that was not opened yet is begun."""
-        return self.run(*(RESUME if self.is_open() else BEGIN), **fate)
+        return self.run(*(RESUME if self.is_open() else self.begin), **fate)
 
 
 def ended(process: subprocess.Popen[bytes]) -> Ended:

@@ -14,7 +14,7 @@ import anyio
 import pytest
 from mcp import Client
 from promises import assert_nothing_lost_nothing_twice
-from stage import BEGIN, DEADLINE_S, DOOMED, RESUME, WALLS_INTENDED, Ended, Stage, ended
+from stage import BEGIN, BEHIND_THE_CLOSE, DEADLINE_S, DOOMED, RESUME, WALLS_INTENDED, Ended, Stage, ended
 
 from building import THREAD
 from orchestrator.hall.debate import Debate
@@ -58,7 +58,7 @@ def test_a_signal_ends_the_calls_and_the_last_line_says_how_to_go_on(
     assert_resumed(stage)
 
 
-@pytest.mark.parametrize("place", range(3, 111, 12))
+@pytest.mark.parametrize("place", range(3, BEHIND_THE_CLOSE - 1, 12))
 def test_a_signal_at_any_other_moment_leaves_a_paused_run(place: int, stage: Stage) -> None:
     interrupted = stage.run(*BEGIN, at=place, by="SIGTERM")
     assert interrupted.code == 130, interrupted.told
@@ -75,7 +75,7 @@ def test_a_signal_at_the_opening_leaves_a_debate_that_can_be_gone_on_with(place:
     assert_nothing_lost_nothing_twice(stage, stage.run(*RESUME))
 
 
-@pytest.mark.parametrize("place", [112, 113])  # behind the close, before the files
+@pytest.mark.parametrize("place", [BEHIND_THE_CLOSE, BEHIND_THE_CLOSE + 1])  # before the files
 def test_a_signal_before_the_files_are_written_says_how_they_are(place: int, stage: Stage) -> None:
     interrupted = stage.run(*BEGIN, at=place, by="SIGINT")
     assert interrupted.code == 130, interrupted.told
@@ -133,7 +133,7 @@ def test_the_kill_switch_on_the_command_line_ends_a_run_of_another_process(
     assert_nothing_written_since(stage, at_the_close)
 
 
-@pytest.mark.parametrize("place", range(5, 111, 12))
+@pytest.mark.parametrize("place", range(5, BEHIND_THE_CLOSE - 1, 12))
 def test_behind_the_kill_switch_nothing_is_committed(place: int, stage: Stage) -> None:
     assert_closed_by_force(stage, stage.run(*BEGIN, at=place, by="CLOSED"))
     debate, _ = written(stage)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from promises import UNUSED, assert_nothing_lost_nothing_twice
-from stage import BEGIN, RESUME, Ended, Stage
+from stage import BEGIN, BEHIND_THE_CLOSE, RESUME, Ended, Stage
 
 from building import THREAD
 
 pytestmark = pytest.mark.slow
 
 # Of a FORTRESS debate, from its opening to its close: see `test_kills`.
-PLACES = range(3, 112, 6)
+PLACES = range(3, BEHIND_THE_CLOSE, 6)
 
 
 def assert_paused(ended: Ended) -> None:

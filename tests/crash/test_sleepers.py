@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from promises import assert_nothing_lost_nothing_twice
-from stage import BEGIN, RESUME, WALLS_INTENDED, Stage, ended
+from stage import BEGIN, BEHIND_THE_CLOSE, RESUME, WALLS_INTENDED, Stage, ended
 
 from building import THREAD
 from endpoint import rate_limited
@@ -18,7 +18,7 @@ from hall.halls import dump
 pytestmark = pytest.mark.slow
 
 # Of a FORTRESS debate, those at which its run holds the thread and the debate is open: see `test_kills`.
-PLACES = range(4, 112)
+PLACES = range(4, BEHIND_THE_CLOSE)
 LEASE_TAKEN = 2  # the place at which one that goes on has the lease, and has done nothing else
 IN_FLIGHT_AT_MOST = 4
 
