@@ -213,14 +213,24 @@ def _fold(spoken: Iterable[tuple[str, Said]]) -> tuple[Constraint, ...]:
             answer = Answer(said.role, where, word, sentence)
             if name in known and not _is_said_again(answer, known[name]):
                 known[name] = replace(known[name], answers=(*known[name].answers, answer))
-        if said.role is Role.WALL:
-            known |= {each.id: each for each in _stated(said)}
+        for each in _stated(said) if said.role is Role.WALL else ():
+            known[each.id] = _both(known[each.id], each) if each.id in known else each
     return tuple(known.values())
 
 
 def _is_said_again(answer: Answer, constraint: Constraint) -> bool:
     """A debate closes with the words of its synthesis."""
     return bool(constraint.answers) and constraint.answers[-1] == answer._replace(where=constraint.answers[-1].where)
+
+
+def _both(first: Constraint, second: Constraint) -> Constraint:
+    """Two that a Wall stated under one id, though it was told: neither is dropped."""
+    return replace(
+        first,
+        statement=f"{first.statement} And: {second.statement}",
+        nature=first.nature if first.nature is second.nature else None,
+        parts={**second.parts, **first.parts},
+    )
 
 
 def _stated(said: Said) -> Iterator[Constraint]:

@@ -154,3 +154,14 @@ async def test_a_part_of_a_sentence_which_may_say_the_opposite_is_no_answer(tmp_
     )
     assert run.record.incomplete == (f"T2.C1 is met by a sentence that is not in the synthesis: “{fragment}”",)
     assert run.record.constraints[0].outcome is Outcome.OPEN
+
+
+async def test_two_constraints_under_one_id_are_both_in_the_record(tmp_path: Path) -> None:
+    again = stated("C1", CONSTRAINT).replace(statement("C1"), "Nobody is on call at night.")
+    run = await held(tmp_path, plan_of("speed"), {"Wall 1": wall("CONDITIONAL", stated("C1", CONSTRAINT), again)})
+    told = "C1 is stated 2 times: give each constraint an id of its own."
+    assert told in run.told("Wall 1")[1]  # it was told, and did not mend it
+    assert run.record.incomplete == (f"T2 (Wall, wall-agent): {told}", "T2.C1 has no outcome.")
+    assert [(each.id, each.statement, each.nature) for each in run.record.constraints] == [
+        ("T2.C1", "Nobody on call knows C1. And: Nobody is on call at night.", CONSTRAINT)
+    ]
