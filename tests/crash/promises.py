@@ -26,7 +26,8 @@ def assert_nothing_lost_nothing_twice(stage: Stage, last: Ended) -> None:
 
     Every planned turn stands once, in the plan's order, and so do votes, refinement and account. No question was asked
     again once it had an answer of use, and no other calls brought nothing than those that failed, and those in flight
-    at the end of a process, which are told. What was counted is what was billed for the answers that were kept. The files are there.
+    at the end of a process, which are told. What was counted is what was billed for the answers that were kept. The
+    files are there.
     """
     assert last.code == 0, last.told
     with stage.hall() as hall:
