@@ -97,7 +97,7 @@ def test_what_a_wall_says_stands_though_it_was_answered_is_named_to_door_as_that
     assert list(answering(constraints_in([*said, wall]))) == [HOW, standing]
     assert list(answering(constraints_in([*said, wall, door(7, "- [T3.C1] TRADED OFF: So.")]))) == [HOW]
     blocked = Said(6, 2, Role.WALL, "critic", "VERDICT: APPROVED\n- [T2.C1] STANDS: No.")
-    _, _, _, first, *_ = answering(constraints_in([*FIRST, blocked]))
+    _, _, _, first, *_ = answering(constraints_in([*FIRST, door(4, "- [T2.C1] MET: It is fine."), blocked]))
     assert first == f"{BLOCKS[1].removesuffix('.')}; STANDS (T6) does not lift it."
 
 
