@@ -20,7 +20,7 @@ The parts, in the order in which they are best read:
     faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
-    settling.py       votes, refinements and the account, from the last synthesis to the end
+    asking.py  settling.py           votes, refinements and the account, from the last synthesis to the end
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
     taking_up.py  resuming.py        a later process goes on with a run; what it needs for that
     watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own

@@ -135,6 +135,9 @@ class Constraint:
         return self.parts.get(label, "").strip(" *_")
 
 
+CLOSE = "the close"
+
+
 class Statement(NamedTuple):
     """Words of a debate, and where they stand: `T4`, `refinement 1`, or `the close`; `seq` is their entry."""
 
@@ -155,25 +158,28 @@ def statements(debate: Debate) -> Iterator[Statement]:
             agent = body.seat.agent if body.seat else "unnamed"
             yield Statement(f"refinement {body.number}", Said(number, round, Role.DOOR, agent, words), seq)
         else:
-            yield Statement("the close", Said(number, round, Role.DOOR, "unnamed", words), seq)
+            yield Statement(CLOSE, Said(number, round, Role.DOOR, "unnamed", words), seq)
 
 
-def constraints_of(debate: Debate) -> tuple[Constraint, ...]:
-    """Every constraint of a debate, in the order stated."""
-    spoken = list(statements(debate))
+def constraints_of(debate: Debate, synthesis: str | None = None) -> tuple[Constraint, ...]:
+    """Every constraint of a debate, in the order stated.
+
+    Args:
+        synthesis: the words with which an open debate is to be closed, where that is known.
+    """
+    spoken = tuple(statements(debate))
     if debate.synthesis is not None:
-        spoken = list(_decided_with(spoken))
-    return _fold((statement.where, statement.said) for statement in spoken)
+        synthesis = debate.synthesis.text
+    decided = spoken if synthesis is None else _decided_with(synthesis, spoken)
+    return _fold((statement.where, statement.said) for statement in decided)
 
 
-def _decided_with(spoken: Sequence[Statement]) -> Iterator[Statement]:
-    """The words up to those that a debate was closed with: what refined them after that, and lost, answers nothing."""
-    *before, close = spoken
-    same = [at for at, statement in enumerate(before) if statement.said.text == close.said.text]
-    for at, statement in enumerate(before):
-        if not same or at <= same[-1] or statement.said.role is not Role.DOOR:
+def _decided_with(synthesis: str, spoken: Sequence[Statement]) -> Iterator[Statement]:
+    """The words up to the synthesis that is closed with: what refined it after that, and lost, answers nothing."""
+    same = [at for at, statement in enumerate(spoken) if statement.said.text == synthesis and statement.where != CLOSE]
+    for at, statement in enumerate(spoken):
+        if not same or at <= same[-1] or statement.said.role is not Role.DOOR or statement.where == CLOSE:
             yield statement
-    yield close
 
 
 def constraints_in(turns: Iterable[Said]) -> tuple[Constraint, ...]:

@@ -34,6 +34,7 @@ from orchestrator.agenda import (
     left_of,
     nothing_is_open,
 )
+from orchestrator.asking import Asking
 from orchestrator.assigning import Assigning
 from orchestrator.budget import Budget
 from orchestrator.commits import Commits, has_other_voice
@@ -139,7 +140,7 @@ async def _hold(hall: Hall, plan: Plan, lease: Lease, drafting: Drafting, watch:
     )
     commits = Commits(hall, plan, thread_id, drafting.emit, paid)
     assigning = Assigning(plan, drafting.budget)
-    settling = Settling(plan, drafting, commits, assigning)
+    settling = Settling(plan, drafting, commits, Asking(plan))
     runner = _Runner(hall, plan, thread_id, drafting, commits, journal, assigning, settling)
     drafting.emit(
         RunStarted(

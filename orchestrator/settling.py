@@ -7,10 +7,10 @@ goes on where an earlier one died, and a turn of another writer only means anoth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.agenda import last_word, missing
-from orchestrator.assigning import Assigning
+from orchestrator.asking import Asking
 from orchestrator.ballot import (
     Case,
     VoteAnswer,
@@ -23,6 +23,7 @@ from orchestrator.ballot import (
     voters,
 )
 from orchestrator.commits import Commits, pause, seat_record
+from orchestrator.constraints import constraints_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Assignment, Draft, Failure
 from orchestrator.errors import DegenerateReply, LimitMet
@@ -50,7 +51,7 @@ class Settling:
     plan: Plan
     drafting: Drafting
     commits: Commits
-    assigning: Assigning
+    asking: Asking
 
     async def ending(self, debate: Debate) -> Ending | None:
         """Takes one step towards the end; None when it was taken and the debate has to be looked at again.
@@ -73,6 +74,7 @@ class Settling:
                     return None
                 status = Status.STALEMATE
         synthesis = _words_of(debate, best_voted_on(case.votes)) if status is Status.STALEMATE else last_word(debate)
+        case = replace(case, constraints=constraints_of(debate, synthesis))
         return await self._accounted(debate, case, Ending(synthesis, status, None))
 
     def _silent(self, debate: Debate, case: Case) -> list[PlannedSeat]:
@@ -88,7 +90,7 @@ class Settling:
     async def _vote(self, debate: Debate, case: Case, seats: Sequence[PlannedSeat]) -> None:
         """All vote at once; each vote is an entry, in the order of the seats. What was voted stands before a limit is
         told: no objection is lost to it."""
-        drafts = await self.drafting.all([self.assigning.vote(seat, debate, case) for seat in seats])
+        drafts = await self.drafting.all([self.asking.vote(seat, debate, case) for seat in seats])
         heard = {vote.role for vote in case.ballot} | {draft.seat.role for draft in drafts if isinstance(draft, Draft)}
         head: str | None = debate.head
         met: LimitMet | None = None
@@ -132,7 +134,7 @@ class Settling:
 
     async def _refine(self, debate: Debate, case: Case) -> None:
         seat = self._door(f"V{case.number}.{Role.DOOR}.1")
-        draft = await self._alone(self.assigning.refinement(seat, debate, case))
+        draft = await self._alone(self.asking.refinement(seat, debate, case))
         if isinstance(draft, Failure):
             raise _unheard(draft)
         answered = answered_in(draft.text, objections_in(case.ballot))
@@ -150,7 +152,7 @@ class Settling:
             note = told[-1].note
             return Ending(ending.synthesis, ending.status, note.digest if note.about == About.ACCOUNT else None)
         seat = self._door(slot_name(debate.state.round, Role.DOOR, "account"))
-        draft = await self._alone(self.assigning.account(seat, debate, case, ending.synthesis))
+        draft = await self._alone(self.asking.account(seat, debate, case, ending.synthesis))
         if isinstance(draft, Failure) and not isinstance(draft.error, DegenerateReply):
             raise _unheard(draft)
         await self.commits.behind(debate, 0, debate.head, lambda head: self._note_account(head, draft))

@@ -1,0 +1,149 @@
+"""What is asked when the rounds are over: a voter for its vote, Door for a refinement and for its account.
+
+Votes and accounts are JSON of a shape; how a reply is judged stands here too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from orchestrator.account import Account, Ledger
+from orchestrator.account import problems_of as account_problems
+from orchestrator.assigning import no_turn
+from orchestrator.ballot import (
+    Case,
+    CastVote,
+    VoteAnswer,
+    answered_in,
+    names_of,
+    objections_in,
+    problems_of,
+    standing_objections,
+)
+from orchestrator.drafts import Assignment
+from orchestrator.errors import InvalidInput
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.inputs import require_words
+from orchestrator.instructions import account_instruction, refine_instruction, vote_instruction
+from orchestrator.models.base import Request, Shape, Step, Task
+from orchestrator.plan import Plan, PlannedSeat
+from orchestrator.prompt import Material, Summary, listed, make_settling_request, make_summary_request
+from orchestrator.structured import Answer, Unreadable, read, schema_of
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The assignments of one plan behind its rounds."""
+
+    plan: Plan
+
+    def vote(self, seat: PlannedSeat, debate: Debate, case: Case) -> Assignment:
+        """A vote on the newest synthesis; nobody sees the votes that are cast beside it."""
+        before = standing_objections([vote for vote in case.votes if vote.on != case.on])
+        objections = [Material("the objections to an earlier synthesis", _listed_objections(before))] if before else []
+        material = (Material("the synthesis you vote on", case.synthesis), *self._constraints(case), *objections)
+
+        def tell(task: Task) -> str:
+            return vote_instruction(task, case.constraints, names_of(before))
+
+        def lacking(text: str) -> str | None:
+            return _told(problems_of(read(text, VoteAnswer), case.grounds))
+
+        shape = Shape("vote", schema_of(VoteAnswer))
+        turn = self._assignment(seat, debate, "vote", material, tell, shape)
+        return replace(turn, useless=partial(_unreadable, VoteAnswer), lacking=lacking)
+
+    def refinement(self, seat: PlannedSeat, debate: Debate, case: Case) -> Assignment:
+        """Door's synthesis again, after objections."""
+        objections = objections_in(case.ballot)
+        material = (
+            Material("the synthesis that was voted on", case.synthesis),
+            *self._constraints(case),
+            Material("the objections to it", _listed_objections(objections)),
+        )
+
+        def tell(task: Task) -> str:
+            return refine_instruction(task, case.constraints, names_of(objections))
+
+        def lacking(text: str) -> str | None:
+            passed_over = set(names_of(objections)) - set(names_of(answered_in(text, objections)))
+            return _told([f"It does not answer {name} in a line of its own." for name in sorted(passed_over)])
+
+        turn = self._assignment(seat, debate, "refine", material, tell)
+        return replace(turn, useless=partial(no_turn, self.plan, seat), lacking=lacking)
+
+    def account(self, seat: PlannedSeat, debate: Debate, case: Case, synthesis: str) -> Assignment:
+        """Door's account of the synthesis with which the debate closes."""
+        standing = standing_objections(case.votes)
+        objections = [Material("the objections that stand", _listed_objections(standing))] if standing else []
+        material = (Material("the synthesis to account for", synthesis), *self._constraints(case), *objections)
+        earlier = [piece.id for piece in self.plan.evidence if piece.kind == "adr"]
+        ledger = Ledger(synthesis, case.constraints, case.grounds)
+
+        def tell(task: Task) -> str:
+            return account_instruction(task, case.constraints, earlier)
+
+        def lacking(text: str) -> str | None:
+            return _told(account_problems(read(text, Account), ledger))
+
+        shape = Shape("account", schema_of(Account))
+        turn = self._assignment(seat, debate, "account", material, tell, shape)
+        return replace(turn, useless=partial(_unreadable, Account), lacking=lacking)
+
+    def _constraints(self, case: Case) -> tuple[Material, ...]:
+        return (Material("the constraints, with the answers to them", listed(case.constraints)),)
+
+    def _assignment(
+        self,
+        seat: PlannedSeat,
+        debate: Debate,
+        step: Step,
+        material: Sequence[Material],
+        tell: Callable[[Task], str],
+        shape: Shape | None = None,
+    ) -> Assignment:
+        snapshot, last = debate.snapshot(), self.plan.rounds[-1]
+
+        @cache
+        def ask(route: str, summary: Summary | None) -> Request:
+            return make_settling_request(
+                self.plan, snapshot, seat, step, material, tell, route=route, shape=shape, summary=summary
+            )
+
+        def summarise(route: str, turns: int) -> Request:
+            return make_summary_request(self.plan, snapshot, last, seat, turns, route=route)
+
+        return Assignment(seat, step, ask, turns=len(snapshot.turns), summarise=summarise)
+
+
+def _unreadable(shape: type[Answer], text: str) -> str | None:
+    """Why a reply is no answer of that shape, or none that the hall would take."""
+    try:
+        answer = read(text, shape)
+        for words in (text, json.dumps(answer.model_dump(), ensure_ascii=False)):  # an escape may hide what it writes
+            require_words(words, "answer")
+    except Unreadable as error:
+        return " ".join(error.problems)
+    except InvalidInput as refused:
+        return str(refused)
+    return None
+
+
+def _told(problems: Sequence[str]) -> str | None:
+    """Problems in words to the seat."""
+    return f"Your answer lacks something. {' '.join(problems)} Give the whole answer again." if problems else None
+
+
+def _listed_objections(objections: Sequence[CastVote]) -> str:
+    return (
+        "\n\n".join(map(_objection, objections)) or "Nobody objected; no vote of a side rests on anything that exists."
+    )
+
+
+def _objection(vote: CastVote) -> str:
+    ends = f"\nWhat would end it, a {vote.settled_by}: {vote.settlement}" if vote.settled_by else ""
+    rests = f" It rests on {', '.join(vote.rests_on) or 'nothing'}."
+    return f"{vote.name}, {vote.role} {vote.agent}: {vote.reason}{rests}{ends}"
