@@ -5,12 +5,13 @@ The ill model is served by a server of its own, so that it can refuse connection
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from provider import Provider, Question, Stage, Trouble, bill, question_in, question_of, reseated, speaks
@@ -116,7 +117,9 @@ class Place(NamedTuple):
 
     @property
     def slot(self) -> str:
-        return f"R{self.round}.{self.role}.{self.seat}"
+        if self.step == "vote":
+            return f"V1.{self.role}.{self.seat}"
+        return f"R{self.round}.{self.role}.{'account' if self.step == 'account' else self.seat}"
 
     def is_asked(self, question: Question) -> bool:
         return (question.role, question.step) == (self.role, self.step) and question.round >= self.round
@@ -125,8 +128,12 @@ class Place(NamedTuple):
 ROUNDS = 3
 STEPS: dict[Role, tuple[Step, ...]] = {Role.WIND: ("turn",), Role.WALL: ("checklist", "apply"), Role.DOOR: ("turn",)}
 ORDER = " · ".join(["WLD"] * ROUNDS)
-EVERYWHERE = [Place(number, role, step) for number in range(1, ROUNDS + 1) for role in Role for step in STEPS[role]]
+TURNS = [Place(number, role, step) for number in range(1, ROUNDS + 1) for role in Role for step in STEPS[role]]
+ACCOUNT = Place(ROUNDS, Role.DOOR, "account")
+EVERYWHERE = [*TURNS, ACCOUNT]
 FIRST_ROUND = [place for place in EVERYWHERE if place.round == 1]
+AT_FIRST = [*FIRST_ROUND, ACCOUNT]
+NO_ANSWER = [name for name, kind in KINDS.items() if kind.code == "degenerate"]
 
 
 def fails(name: str, step: Step) -> bool:
@@ -206,11 +213,10 @@ def ailing(plan: Plan, place: Place, *spares: str, on_failure: OnFailure = "paus
     return reseated(plan, is_it, routes=(ILL, *spares)).model_copy(update={"on_failure": on_failure})
 
 
-@cache
-def healthy_plan(recipe: str) -> Plan:
+def healthy_plan(recipe: str, **changes: Any) -> Plan:
     routes = {role: (f"openai/{role.lower()}",) for role in Role}
     if recipe != "standard":
-        return plan_of(recipe, routes=routes)
+        return plan_of(recipe, routes=routes, **changes)
     return plan_of(recipe, routes=routes, turns=3 * ROUNDS, ratio=dict.fromkeys(("wind", "wall", "door"), ROUNDS))
 
 
@@ -238,6 +244,17 @@ def ward(healthy: Provider, ill: Provider, litellm: LiteLLM, hall: Hall) -> Iter
 # ------------------------------------------------------------------------------------------------- what the table says
 
 
+class Written(NamedTuple):
+    """What a seat writes, and the number of the turn that it is, or that it follows."""
+
+    turn: int
+    slot: str
+
+
+def written(place: Place) -> Written:
+    return Written(turn_number(place), place.slot)
+
+
 class Expected(NamedTuple):
     """What becomes of the questions that the ill seat is asked, in their order."""
 
@@ -255,6 +272,11 @@ class Expected(NamedTuple):
         return sum(calls == self.kind.calls for calls in self.fails)
 
     @property
+    def failed(self) -> int:
+        """How many questions are not answered at once."""
+        return sum(calls > 0 for calls in self.fails)
+
+    @property
     def made(self) -> int:
         """How many calls are made to the ill model."""
         if self.kind.stays:
@@ -262,21 +284,20 @@ class Expected(NamedTuple):
         return sum(calls + (calls < self.kind.calls) for calls in self.fails)
 
     @property
-    def tried(self) -> dict[int, tuple[str, ...]]:
-        """How the record tells the calls in vain, by the number of the turn that they were made for."""
-        told: dict[int, tuple[str, ...]] = {}
+    def tried(self) -> dict[Written, tuple[str, ...]]:
+        """How the record tells the calls in vain, by what they were made for."""
+        told: dict[Written, tuple[str, ...]] = {}
         for question, calls in zip(self.asked, self.fails, strict=True):
             dead = self.kind.stays and question != self.place
             failed = f"{ILL}: {self.kind.code}{', not asked again' if dead else ''}"
-            turn = turn_number(question)
-            told[turn] = (*told.get(turn, ()), *[failed] * calls)
-        return {turn: failed for turn, failed in told.items() if failed}
+            told[written(question)] = (*told.get(written(question), ()), *[failed] * calls)
+        return {what: failed for what, failed in told.items() if failed}
 
     @property
-    def substituted(self) -> list[int]:
-        """The numbers of the turns that another model wrote."""
+    def substituted(self) -> list[Written]:
+        """What another model wrote."""
         return [
-            turn_number(question)
+            written(question)
             for question, calls in zip(self.asked, self.fails, strict=True)
             if calls == self.kind.calls and question.step != "checklist"
         ]
@@ -313,10 +334,10 @@ def assert_told(stage: Stage, kind: Kind, *, again: int, fell_back: int) -> None
 
 def assert_recorded(record: DecisionRecord, wanted: Expected) -> None:
     why, agent = wanted.tried, f"{wanted.place.role.lower()}-agent"
-    assert record.attempts == tuple(Attempts(turn=turn, agent=agent, failed=failed) for turn, failed in why.items())
+    assert record.attempts == tuple(Attempts(**what._asdict(), agent=agent, failed=why[what]) for what in why)
     assert record.substitutions == tuple(
-        Substitution(turn=turn, agent=agent, asked=ILL, route=SPARE, answered="spare", why=why[turn])
-        for turn in wanted.substituted
+        Substitution(**what._asdict(), agent=agent, asked=ILL, route=SPARE, answered="spare", why=why[what])
+        for what in wanted.substituted
     )
 
 
@@ -341,7 +362,7 @@ def made(stage: Stage) -> tuple[int, int]:
 # ------------------------------------------------------------------------------------------------------------ the tests
 
 
-@each((PASSING, FIRST_ROUND))
+@each((PASSING, AT_FIRST))
 async def test_what_fails_once_in_each_round_is_asked_again_or_of_another_model(
     ward: Ward, name: str, place: Place
 ) -> None:
@@ -350,7 +371,7 @@ async def test_what_fails_once_in_each_round_is_asked_again_or_of_another_model(
     run = await stage.hold()
     assert (order(run.debate), ended_as(run.debate.state)) == (ORDER, Exit.DECIDED)
     assert made(stage) == (wanted.made, wanted.failures)
-    assert_told(stage, KINDS[name], again=ROUNDS - wanted.failures, fell_back=wanted.failures)
+    assert_told(stage, KINDS[name], again=wanted.failed - wanted.failures, fell_back=wanted.failures)
     record = make_record(run.debate, stage.plan)
     assert_recorded(record, wanted)
     assert_paid(ward, stage)
@@ -358,7 +379,7 @@ async def test_what_fails_once_in_each_round_is_asked_again_or_of_another_model(
     assert Usage(*in_record) == run.spent
 
 
-@each((PASSING, FIRST_ROUND), (STAYING, EVERYWHERE))
+@each((PASSING, AT_FIRST), (STAYING, EVERYWHERE))
 async def test_what_fails_for_good_is_asked_of_another_model_and_everybody_is_told_why(
     ward: Ward, name: str, place: Place
 ) -> None:
@@ -378,16 +399,20 @@ def assert_transcribed(hall: Hall, record: DecisionRecord, debate: Debate) -> No
     decision, transcript = render_adr(record, debate), parse(hall.export_debate(THREAD, "octave"))
     assert record.attempts
     for change in record.substitutions:
-        assert f"T{change.turn}: {SPARE} answered instead of {ILL} ({'; '.join(change.why)})" in decision
-        turn = transcript.turns[change.turn - 1]
-        assert (turn.asked, turn.model) == (ILL, "spare")
+        name = change.slot if change.slot == ACCOUNT.slot else f"T{change.turn}"
+        told = f"was asked through {ILL} and answered by {SPARE} ({'; '.join(change.why)})."
+        assert re.search(rf"^- {name} \(\w+, {change.agent}\) {re.escape(told)}$", decision, re.MULTILINE)
+        if change.slot != ACCOUNT.slot:
+            turn = transcript.turns[change.turn - 1]
+            assert (turn.asked, turn.model) == (ILL, "spare")
     for attempts in record.attempts:
         failed = "; ".join(attempts.failed)
-        assert f"T{attempts.turn}: calls that brought no turn: {failed}" in decision
-        assert transcript.turns[attempts.turn - 1].tried == failed
+        assert f"{attempts.slot}: calls that brought nothing: {failed}" in decision
+        if attempts.slot != ACCOUNT.slot:
+            assert transcript.turns[attempts.turn - 1].tried == failed
 
 
-@each((KINDS, EVERYWHERE))
+@each((KINDS, TURNS), ([name for name in KINDS if name not in NO_ANSWER], [ACCOUNT]))
 async def test_what_fails_for_good_without_another_model_pauses_and_buys_nothing_twice(
     ward: Ward, name: str, place: Place
 ) -> None:
@@ -395,7 +420,7 @@ async def test_what_fails_for_good_without_another_model_pauses_and_buys_nothing
     with pytest.raises(RunPaused, match=place.slot) as paused:
         await stage.hold()
     assert exit_code(paused.value) is Exit.PAUSED
-    assert len(ward.hall.debate(THREAD).turns) == turn_number(place) - 1
+    assert len(ward.hall.debate(THREAD).turns) == turn_number(place) - (place.step != "account")
     before = expected(name, place, once=False).asked.index(place)
     assert made(stage) == (before + calls_in_vain(name, place), 0)
     assert len(ward.healthy.calls) == answers_before(place) - before
@@ -416,8 +441,24 @@ def calls_in_vain(name: str, place: Place) -> int:
 
 def answers_before(place: Place) -> int:
     """How many questions are answered when the one at `place` and those that are asked beside it have been asked."""
-    beside = {(Role.WIND, "turn"): 1, (Role.WALL, "checklist"): 1, (Role.WALL, "apply"): 2, (Role.DOOR, "turn"): 3}
-    return 4 * (place.round - 1) + beside[place.role, place.step]
+    beside = {"turn": 1 if place.role is Role.WIND else 3, "checklist": 1, "apply": 2, "account": 4}
+    return 4 * (place.round - 1) + beside[place.step]
+
+
+@each((NO_ANSWER, [ACCOUNT]))
+async def test_a_decision_stands_without_an_account_that_could_not_be_read_and_the_record_says_so(
+    ward: Ward, name: str, place: Place
+) -> None:
+    stage = ward.stage(ailing(healthy_plan("standard"), place), name, place)
+    run = await stage.hold()
+    assert (order(run.debate), ended_as(run.debate.state)) == (ORDER, Exit.DECIDED)
+    record = make_record(run.debate, stage.plan)
+    assert record.decision == run.debate.turns[-1].text
+    assert (record.summary, record.options) == (None, ())
+    (lacking,) = record.incomplete
+    assert lacking.startswith("No account could be read: ")
+    assert made(stage) == (ROUNDS + KINDS[name].calls, 0)
+    assert_paid(ward, stage)
 
 
 @each((["authentication", "server error", "too short"], FIRST_ROUND))
@@ -463,3 +504,53 @@ async def assert_goes_on_without(ward: Ward, recipe: str, name: str, place: Plac
 
 def seats_at(plan: Plan, place: Place) -> list[PlannedSeat]:
     return [seat for planned in plan.rounds for seat in planned.seats if seat.routes == (ILL,)]
+
+
+# --------------------------------------------------------------------------------------------------------------- voters
+
+VOTES = [Place(2, Role.WALL, "vote", seat=2)]  # COUNCIL has two Walls, and both vote
+SOME = ["authentication", "server error", "timeout", "cut off", "empty", "broken JSON", "too short"]
+
+
+@each((SOME, VOTES))
+async def test_a_vote_that_cannot_be_had_pauses_the_run_and_is_the_only_one_asked_for_again(
+    ward: Ward, name: str, place: Place
+) -> None:
+    stage = ward.stage(ailing(healthy_plan("council"), place), name, place)
+    with pytest.raises(RunPaused, match=place.slot):
+        await stage.hold()
+    assert made(stage) == (2 + KINDS[name].calls, 0)  # its checklist, its turn, and its vote in vain
+    ward.heal()
+    run = await stage.hold()
+    record = make_record(run.debate, stage.plan)
+    assert (ended_as(run.debate.state), record.agreed, len(record.votes)) == (Exit.DECIDED, True, 4)
+    assert_every_answer_was_bought_once(ward, stage.plan)
+    assert_paid(ward, stage)
+
+
+@each((SOME, VOTES))
+async def test_the_others_of_a_side_agree_without_a_voter_that_may_be_missing(
+    ward: Ward, name: str, place: Place
+) -> None:
+    stage = ward.stage(ailing(healthy_plan("council"), place, on_failure="degrade"), name, place)
+    run = await stage.hold()
+    record = make_record(run.debate, stage.plan)
+    assert (ended_as(run.debate.state), record.agreed) == (Exit.DEGRADED, True)
+    assert [vote.slot for vote in record.votes] == ["V1.Wind.1", "V1.Wind.2", "V1.Wall.1"]
+    (missing,) = record.degraded
+    assert missing.startswith(f"Wall critical-engineer ({place.slot}) is missing: ")
+    assert [(event.slot, event.code) for event in stage.told(SeatMissing)] == [(place.slot, KINDS[name].code)]
+    assert_paid(ward, stage)
+
+
+@each((["authentication", "server error", "too short"], [Place(1, Role.WALL, "vote"), Place(1, Role.WIND, "vote")]))
+async def test_nothing_is_agreed_without_the_only_voter_of_a_side(ward: Ward, name: str, place: Place) -> None:
+    plan = healthy_plan("speed", consensus={"required": True, "refinements": 2})
+    stage = ward.stage(ailing(plan, place, on_failure="degrade"), name, place)
+    with pytest.raises(RunPaused, match=place.slot):
+        await stage.hold()
+    assert stage.told(SeatMissing) == []
+    ward.heal()
+    run = await stage.hold()
+    assert (ended_as(run.debate.state), make_record(run.debate, stage.plan).agreed) == (Exit.DECIDED, True)
+    assert_paid(ward, stage)
