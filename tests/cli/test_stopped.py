@@ -229,7 +229,7 @@ def test_a_process_that_is_stopped_goes_on_with_all_that_it_was_answered(
     model_server.hold_until()
     ended = json.loads(run("--resume", THREAD, "--json").stdout)
     assert (ended["exit_code"], len(ended["turns"]), len(ended["uncertain"])) == (0, 9, 2)
-    assert len(model_server.calls) == 14 + 2  # the calls of the plan, and the two that were in flight
+    assert len(model_server.calls) == 15 + 2  # the calls of the plan, and the two that were in flight
 
 
 ON_A_TERMINAL = """
@@ -301,7 +301,7 @@ def test_a_process_that_is_killed_is_resumed_with_its_call_in_flight_told(
     outcome = json.loads(result.stdout)
     assert (outcome["exit_code"], [call["slot"] for call in outcome["uncertain"]]) == (0, ["R1.Door.1"])
     assert "  uncertain, made again if it is needed: R1.Door.1 turn, attempt 1 through openai/door-1" in result.stderr
-    assert [call.model for call in door_waits.calls].count("door-1") == 2
+    assert [call.model for call in door_waits.calls].count("door-1") == 3  # in flight, once more, and the account
 
 
 @pytest.mark.slow

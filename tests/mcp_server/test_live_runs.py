@@ -25,6 +25,7 @@ from processes import processes as processes
 from processes import root as root
 from processes import server as server
 
+from building import vote_text
 from endpoint import Call, ModelServer, content_policy, tokens, wrong_key
 from endpoint_voices import plausible
 
@@ -165,8 +166,9 @@ async def test_a_killed_run_is_resumed_by_another_server_and_what_runs_is_refuse
         model_server.hold_until()
         ended = await resumed(client)
     assert (ended["run"]["state"], ended["status"], ended["turn_count"]) == ("done", "synthesis", 3)
-    assert [made.model for made in model_server.calls].count("door-1") == 2  # the one in flight, and once more
-    assert len(model_server.calls) == 5
+    doors = [made.task for made in model_server.calls if made.model == "door-1"]
+    assert doors[0] == doors[1] != doors[2]  # the one in flight, once more, and its account
+    assert (len(doors), len(model_server.calls)) == (3, 6)
     assert ended["run"]["tokens"] == bill(model_server)
     (uncertain,) = ended["run"]["uncertain"]
     assert uncertain.startswith("R1.Door.1 turn, attempt 1 through openai/door-1 at ")
@@ -183,7 +185,7 @@ async def test_a_run_that_met_its_limit_says_so_and_goes_on_with_a_higher_one(
     assert "of $0.02 is left." in stopped["run"]["message"]
     ended = await call("resume_debate", thread_id=THREAD, wait=True, cost_limit=0.2)
     assert (ended["run"]["state"], ended["marks"], ended["status"]) == ("done", [], "synthesis")
-    assert len(model_server.calls) == 4
+    assert len(model_server.calls) == 5
     assert ended["run"]["tokens"] == bill(model_server)
     assert Decimal(stopped["run"]["cost_usd"]) < Decimal(ended["run"]["cost_usd"]) < Decimal("0.2")
     tidy(ended, tmp_path)
@@ -198,6 +200,39 @@ async def test_a_degraded_run_decides_and_says_first_who_is_missing_and_why(
     (first,) = ended["first_words"]
     assert first.startswith("DEGRADED: Wall critical-engineer (R1.Wall.2) is missing: openai/wall-1 answered HTTP 400")
     assert "decides to take one step" in ended["decision"]
+    tidy(ended, tmp_path)
+
+
+async def test_a_run_that_wind_and_wall_do_not_agree_on_ends_in_a_stalemate_with_its_best_synthesis(
+    call: Ask, model_server: ModelServer, processes: list[Popen[bytes]], out: Path, tmp_path: Path
+) -> None:
+    no = vote_text("object", "Nobody has measured the way back.")
+    model_server.reply = lambda made: no if "you vote on it as Wall" in made.task else plausible(made)
+    ended = await begin(call, consensus=True, wait=True)
+    assert (ended["status"], ended["run"]["state"], ended["turn_count"]) == ("stalemate", "done", 3)
+    assert await over(processes[0]) == 0
+    record = json.loads((out / THREAD / "debate.json").read_text())["record"]
+    assert ended["decision"] == record["decision"]
+    assert [vote["choice"] for vote in record["votes"]] == ["approve", "object"] * 3
+    assert [one["objection"] for one in record["dissent"]] == ["Nobody has measured the way back."] * 3
+    assert ended["run"]["tokens"] == bill(model_server)
+    tidy(ended, tmp_path)
+
+
+async def test_a_run_that_may_close_early_ends_with_the_round_that_leaves_nothing_open(
+    call: Ask, model_server: ModelServer, processes: list[Popen[bytes]], out: Path, tmp_path: Path
+) -> None:
+    model_server.reply = lambda made: (
+        plausible(made)
+        .replace("VERDICT: CONDITIONAL", "VERDICT: APPROVED")
+        .replace("## STEPS", "## OPEN\nNONE\n## STEPS")
+    )
+    ended = await begin(call, recipe="standard", early_close=True, wait=True)
+    assert (ended["status"], ended["run"]["state"], ended["marks"]) == ("synthesis", "done", [])
+    assert (ended["turn_count"], ended["max_turns"]) == (3, 12)
+    assert await over(processes[0]) == 0
+    record = json.loads((out / THREAD / "debate.json").read_text())["record"]
+    assert (record["turns_not_needed"], record["decision"]) == (9, ended["decision"])
     tidy(ended, tmp_path)
 
 

@@ -197,6 +197,23 @@ async def test_what_cannot_be_an_id_is_refused_before_a_folder_is_made(
     assert idle == []
 
 
+@pytest.mark.parametrize(
+    ("recipe", "asked", "votes", "early"),
+    [
+        ("speed", {}, False, False),
+        ("speed", {"consensus": True, "early_close": True}, True, True),
+        ("COUNCIL", {}, True, False),
+        ("council", {"consensus": False, "early_close": False}, False, False),
+    ],
+)
+async def test_votes_and_an_early_close_are_the_recipes_unless_asked_for_otherwise(
+    call: Call, hall: Hall, idle: list[Lease], recipe: str, asked: dict[str, bool], votes: bool, early: bool
+) -> None:
+    begun = await call("run_debate", topic=TOPIC, recipe=recipe, rehearse=True, **asked)
+    pinned = json.loads(hall.debate(begun["thread_id"]).plan or "")["recipe"]
+    assert (pinned["consensus"]["required"], pinned["early_close"]) == (votes, early)
+
+
 @pytest.fixture
 def blocked(out: Path) -> None:
     """A file stands where the runs' folder should be."""
