@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from table import Table
+from in_process import Table
 
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import run_debate

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from table import Table
+from in_process import Table
 
 from orchestrator.errors import ContentRefused
 from orchestrator.models.base import Request

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from table import WAITS, Table
+from in_process import WAITS, Table
 
 from orchestrator.errors import AuthenticationFailed
 from orchestrator.hall.hall import Hall

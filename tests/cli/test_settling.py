@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from table import Table
+from in_process import Table
 
 from building import vote_text
 

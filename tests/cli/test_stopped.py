@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from table import WAITS, Table
+from in_process import WAITS, Table
 
 from orchestrator.hall.hall import Hall
 from orchestrator.models.base import Request
