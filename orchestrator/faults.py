@@ -83,3 +83,8 @@ KINDS: Mapping[str, type[ModelError]] = MappingProxyType({kind.code: kind for ki
 def fault_of(error: ModelError) -> Fault:
     """What happens after a failed call; a kind that is not in the table is treated as the kind above it."""
     return next(FAULTS[kind] for kind in type(error).__mro__ if kind in FAULTS)
+
+
+def repair_of(error: ModelError) -> str | None:
+    """What a seat is told when it is asked once more, since an answer came that is of no use; None where none came."""
+    return fault_of(error).repair if error.usage is not None else None

@@ -21,7 +21,7 @@ from orchestrator.calls import Calls, Kept, Ticket
 from orchestrator.drafts import Assignment, Draft, Emit, Failure, Paid, Patience
 from orchestrator.errors import BadRequest, ContextTooLong, DebateError, DegenerateReply, LimitMet, ModelError
 from orchestrator.events import DraftFailed, DraftFinished, DraftStarted, Event, FellBack, Retried, SentBack, Summarised
-from orchestrator.faults import KINDS, fault_of
+from orchestrator.faults import KINDS, fault_of, repair_of
 from orchestrator.journal import Ask, Heard, Past
 from orchestrator.models.base import Message, Request, Step, Usage
 from orchestrator.models.failures import failure
@@ -351,8 +351,8 @@ def _asked_again(request: Request, answer: _Answer) -> Request:
 
 def _mendable(error: ModelError) -> _Answer | None:
     """An error that came with an answer, where asking once more may help."""
-    complaint = fault_of(error).repair
-    return None if complaint is None or error.usage is None else _Answer(None, error.text, complaint, error)
+    complaint = repair_of(error)
+    return None if complaint is None else _Answer(None, error.text, complaint, error)
 
 
 def _no_turn(route: str, useless: str, text: str, usage: Usage | None) -> _Answer:

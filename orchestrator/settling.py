@@ -26,8 +26,9 @@ from orchestrator.commits import Commits, pause, seat_record
 from orchestrator.constraints import constraints_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Assignment, Draft, Failure
-from orchestrator.errors import DegenerateReply, LimitMet
+from orchestrator.errors import LimitMet, ModelError
 from orchestrator.events import SynthesisRefined, VoteCast
+from orchestrator.faults import repair_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan, PlannedSeat, slot_name
@@ -153,7 +154,7 @@ class Settling:
             return Ending(ending.synthesis, ending.status, note.digest if note.about == About.ACCOUNT else None)
         seat = self._door(slot_name(debate.state.round, Role.DOOR, "account"))
         draft = await self._alone(self.asking.account(seat, debate, case, ending.synthesis))
-        if isinstance(draft, Failure) and not isinstance(draft.error, DegenerateReply):
+        if isinstance(draft, Failure) and not _came_to_nothing(draft):
             raise _unheard(draft)
         await self.commits.behind(debate, 0, debate.head, lambda head: self._note_account(head, draft))
         return None
@@ -170,6 +171,11 @@ class Settling:
     async def _alone(self, assignment: Assignment) -> Draft | Failure:
         (draft,) = await self.drafting.all([assignment])
         return draft
+
+
+def _came_to_nothing(failed: Failure) -> bool:
+    """Whether answers came, none of them of use: who asks again must expect the same."""
+    return isinstance(failed.error, ModelError) and repair_of(failed.error) is not None
 
 
 def _unheard(failed: Failure) -> Exception:
