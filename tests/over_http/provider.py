@@ -39,7 +39,7 @@ PRICES = {"input": Decimal("0.000001"), "cached": Decimal("0.0000005"), "output"
 _ASKED = re.compile(r"It is round (\d+) of \d+\. You are (Wind|Wall|Door), agent ([\w-]+)\.")
 _SETTLING = re.compile(r"\b(?:You are|you vote on it as) (Wind|Wall|Door), agent ([\w-]+)(?:\.|: account for it\.)")
 _LENS = re.compile(r"Your lens is (.+?)\. Other seats")
-_SPOKEN = re.compile(r"^<<< \w+ T\d+: \w+, [\w-]+, round (\d+)$", re.MULTILINE)
+_SPOKEN = re.compile(r"<<< \w+ T\d+: \w+, [\w-]+, round (\d+)$", re.MULTILINE)
 
 
 class Question(NamedTuple):
