@@ -199,9 +199,18 @@ def _wrong(answer: Answered, constraint: Constraint, ledger: Ledger) -> Iterator
         yield f"{answer.id} is {answer.outcome} by a sentence that is not in the synthesis: {_short(answer.sentence)}"
     elif answer.sentence and len(list(words_of(answer.sentence))) < LEAST_WORDS:
         yield f"{answer.id} is {answer.outcome} by words that say nothing: {_short(answer.sentence)}"
-    said = [word for name, word, _ in answers_in(ledger.synthesis, Role.DOOR) if name == answer.id]
-    if said and outcome_of(said[-1]) != answer.outcome:
-        yield f"{answer.id} is {answer.outcome} here and {said[-1]} in the synthesis."
+    else:
+        yield from _unlike(answer, ledger)
+
+
+def _unlike(answer: Answered, ledger: Ledger) -> Iterator[str]:
+    """Where the synthesis answers in a line of its own, that line is the answer."""
+    said = [(word, line) for name, word, line in answers_in(ledger.synthesis, Role.DOOR) if name == answer.id]
+    word, line = said[-1] if said else ("", "")
+    if word and outcome_of(word) != answer.outcome:
+        yield f"{answer.id} is {answer.outcome} here and {word} in the synthesis."
+    elif answer.sentence and line and not is_said(answer.sentence, f"- [{answer.id}] {word}: {line}"):
+        yield f"{answer.id} is answered in the synthesis by another sentence: {_short(line)}"
 
 
 def _about_options(account: Account, ledger: Ledger) -> Iterator[str]:

@@ -19,7 +19,7 @@ from orchestrator.grounds import Grounds, plain_name
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Refined, Turn, Vote
-from orchestrator.hall.structure import LEAD
+from orchestrator.hall.structure import LEAD, SAID
 from orchestrator.hall.terms import Choice, Role, SettledBy
 from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.structured import Answer
@@ -248,7 +248,7 @@ def names_of(votes: Iterable[CastVote]) -> tuple[str, ...]:
     return tuple(vote.name for vote in votes if vote.name is not None)
 
 
-_ANSWERS = re.compile(rf"{LEAD}((?:[\[(]?O\d{{1,4}}[\])]?[\s,&*_]{{0,3}}(?:and\s)?)+)(.*)")
+_ANSWERS = re.compile(rf"{SAID}{LEAD}((?:[\[(]?O\d{{1,4}}[\])]?[\s,&*_]{{0,3}}(?:and\s)?)+)(.*)")
 
 
 def answered_in(text: str, objections: Iterable[CastVote]) -> tuple[CastVote, ...]:

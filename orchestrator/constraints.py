@@ -4,9 +4,9 @@ A constraint is named by its turn, T3.C1. It is answered in a line that begins w
 `_WORDS` lists: Door's `- [T3.C1] MET: …`, a later Wall's `- [T3.C1] STANDS: …`. Prose answers nothing, however it is
 worded, and the last answer counts.
 
-A constraint of a BLOCKED verdict is a block. Door lifts it by changing course, not by judging it: a CONSTRAINT is
-rerouted or its path is dropped, an OPPORTUNITY becomes something to build. Wall may lift it too. What is lifted
-stays so until one of them says that it is open again.
+A constraint of a BLOCKED verdict is a block; where such a turn states none, that stands as its C0. Door lifts one by
+changing course, not by judging it: a CONSTRAINT is rerouted or its path is dropped, an OPPORTUNITY becomes something to
+build. Wall may lift it too. What is lifted stays so until somebody says that it is open again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from orchestrator.hall import structure
 from orchestrator.hall.cognition import Nature, read_wall
 from orchestrator.hall.debate import Debate, Said, Snapshot
 from orchestrator.hall.entries import Closed, Refined, Turn
-from orchestrator.hall.structure import LEAD
+from orchestrator.hall.structure import LEAD, SAID
 from orchestrator.hall.terms import Role
 from orchestrator.hall.verdict import Verdict
 
@@ -60,9 +60,8 @@ _WORDS = {
 
 # Possessive where two runs meet, so that a line of nothing but asterisks is read once.
 _NAME = r"[\[(]?T\d{1,6}\.C\d{1,4}[\])]?"
-_NOT_SAID = r"(?![^\w\[]*[!≠¬\"'“”„‘’«»])"  # a sign that negates stands before the name, or a quotation begins
 _ANSWER = re.compile(
-    rf"{_NOT_SAID}{LEAD}({_NAME}(?:(?:\s?[,&](?:\sand)?|\sand)?\s{_NAME})*)[*_`\s]*+(?:[:—–-]\s*+[*_`]*+)?"
+    rf"{SAID}{LEAD}({_NAME}(?:(?:\s?[,&](?:\sand)?|\sand)?\s{_NAME})*)[*_`\s]*+(?:[:—–-]\s*+[*_`]*+)?"
     rf"((?a:{'|'.join(word.replace(' ', '[ _-]') for word in _WORDS)}))[*_`]*+\s*+(?:(?:[:—–]|\.(?!\.)|-\s)(.*)|$)",
     re.IGNORECASE,
 )
@@ -198,14 +197,16 @@ def constraints_seen(snapshot: Snapshot) -> tuple[Constraint, ...]:
 
 
 def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
-    """The answers that stand in a text of a role: the constraint's name, the word, the sentence."""
+    """The answers that stand in a text of a role: the constraint's name, the word, the sentence.
+
+    What closes a constraint says how; only OPEN and STANDS may stand alone.
+    """
     for line in structure.lines(text):
         match = _ANSWER.fullmatch(line.text)
         word = re.sub(r"[ _-]", " ", match[2].upper()) if match else ""
-        if match and _WORDS[word].role is role:
-            sentence = (match[3] or "").strip(" *_")
-            for name in _NAMES.findall(match[1].upper()):
-                yield name, word, sentence
+        sentence = (match[3] or "").strip(" *_") if match else ""
+        if match and _WORDS[word].role is role and (structure.says(sentence) or outcome_of(word) is Outcome.OPEN):
+            yield from ((name, word, sentence) for name in _NAMES.findall(match[1].upper()))
 
 
 def open_blocks(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
@@ -251,3 +252,6 @@ def _stated(said: Said) -> Iterator[Constraint]:
             blocks=reading.verdict is Verdict.BLOCKED,
             parts=stated.parts,
         )
+    if reading.verdict is Verdict.BLOCKED and not reading.constraints:
+        statement = "The turn is BLOCKED and states no constraint."
+        yield Constraint(f"T{said.number}.C0", said.number, said.agent, statement, None, blocks=True, parts={})

@@ -24,7 +24,7 @@ from orchestrator.account import (
     Option,
     Risk,
 )
-from orchestrator.ballot import agree
+from orchestrator.ballot import Case, agree
 from orchestrator.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
 from orchestrator.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
 from orchestrator.grounds import Grounds, walls_of
@@ -173,12 +173,19 @@ def _of_the_decision(decided: Decided, plan: Plan | None) -> dict[str, Any]:
         "incomplete": tuple(dict.fromkeys(_incomplete(decided, plan))),
         "constraints": constraints,
         "verdicts": tuple(_verdicts(debate, case.grounds)),
-        "agreed": agree(case.ballot) if case.votes or (plan and plan.voters) else None,
+        "agreed": _agreed(debate, case) if case.votes or (plan and plan.voters) else None,
         "votes": tuple(decided.votes()),
         "dissent": tuple(decided.dissent(constraints)),
         "load_bearing": tuple(decided.load_bearing()) if case.votes or account else (),
         **(_as_accounted(account, decided.ledger) if account else {}),
     }
+
+
+def _agreed(debate: Debate, case: Case) -> bool:
+    """How it was counted at the close: a word that was redacted since takes no vote its grounds."""
+    if debate.synthesis is not None and not debate.notes(About.CLOSED_EARLY):
+        return debate.state.status is Status.SYNTHESIS
+    return agree(case.ballot)
 
 
 def _as_accounted(account: Account, ledger: Ledger) -> dict[str, Any]:

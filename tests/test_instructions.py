@@ -82,7 +82,7 @@ def test_door_is_told_how_to_answer_what_it_has_not_answered_and_what_to_do_abou
 
 def test_what_is_answered_and_what_is_lifted_is_named_no_more_and_a_judgement_lifts_no_block() -> None:
     answers = door(
-        4, "- [T3.C1] MET: So.", "- [T2.C1] MET: It is fine.", "- [T2.C2] BUILD: A test.", "- [T2.C3] OPEN: No."
+        4, "- [T3.C1] MET: It is so.", "- [T2.C1] MET: It is fine.", "- [T2.C2] BUILD: A test.", "- [T2.C3] OPEN: No."
     )
     _, unanswered, _, first, third = answering(constraints_in([*FIRST, answers]))
     assert unanswered == "Not answered yet: T3.C2."
@@ -91,11 +91,11 @@ def test_what_is_answered_and_what_is_lifted_is_named_no_more_and_a_judgement_li
 
 
 def test_what_a_wall_says_stands_though_it_was_answered_is_named_to_door_as_that() -> None:
-    said = (WIND, MILD, door(4, "- [T3.C1] MET: So.", "- [T3.C2] MET: So."))
+    said = (WIND, MILD, door(4, "- [T3.C1] MET: It is so.", "- [T3.C2] MET: It is so."))
     wall = Said(6, 2, Role.WALL, "critic", "VERDICT: APPROVED\n- [T3.C1] STANDS: No.\n- [T3.C2] LIFTED: Yes.")
     standing = "They stand, says Wall, whatever was answered; answer them anew: T3.C1."
     assert list(answering(constraints_in([*said, wall]))) == [HOW, standing]
-    assert list(answering(constraints_in([*said, wall, door(7, "- [T3.C1] TRADED OFF: So.")]))) == [HOW]
+    assert list(answering(constraints_in([*said, wall, door(7, "- [T3.C1] TRADED OFF: It is so.")]))) == [HOW]
     blocked = Said(6, 2, Role.WALL, "critic", "VERDICT: APPROVED\n- [T2.C1] STANDS: No.")
     _, _, _, first, *_ = answering(constraints_in([*FIRST, door(4, "- [T2.C1] MET: It is fine."), blocked]))
     assert first == f"{BLOCKS[1].removesuffix('.')}; STANDS (T6) does not lift it."
@@ -106,7 +106,7 @@ AGAIN = "It answers every constraint, those that were answered before too: "
 
 def test_words_that_may_become_the_decision_answer_what_was_answered_before_too() -> None:
     """They are read without the rest, and the account copies its sentences from them."""
-    said = (*FIRST, door(4, "- [T3.C1] MET: So.", "- [T2.C2] BUILD: A test.", "- [T2.C1] MET: It is fine."))
+    said = (*FIRST, door(4, "- [T3.C1] MET: It is so.", "- [T2.C2] BUILD: A test.", "- [T2.C1] MET: It is fine."))
     assert told(plan_of("council"), 2, Role.DOOR, "turn", *said, place=1).endswith(f"{AGAIN}T2.C2, T3.C1.")
     assert told(plan_of("standard", early_close=True), 2, Role.DOOR, "turn", *said).endswith(f"{AGAIN}T2.C2, T3.C1.")
     assert AGAIN not in told(plan_of("standard"), 2, Role.DOOR, "turn", *said)
@@ -156,7 +156,7 @@ def test_where_the_debate_may_end_early_door_is_told_to_decide_once_nothing_is_o
 
 
 def test_a_later_wall_says_of_each_block_and_of_each_answered_constraint_whether_it_stands() -> None:
-    said = (*FIRST, door(4, "- [T3.C1] MET: So."), Said(5, 2, Role.WIND, "ideator", "What if not?"))
+    said = (*FIRST, door(4, "- [T3.C1] MET: It is so."), Said(5, 2, Role.WIND, "ideator", "What if not?"))
     text = told(plan_of("fortress"), 2, Role.WALL, "apply", *said)
     assert (
         "Say of each of these earlier constraints in a line of its own whether it still stands: T2.C1, T2.C2, T2.C3, "
@@ -214,7 +214,7 @@ CONSTRAINTS = constraints_in(SAID)
 
 
 def settled() -> tuple[Constraint, ...]:
-    lifted = door(4, "- [T2.C1, T2.C3] DROPPED: Kafka.", "- [T2.C2] BUILD: A test.", "- [T3.C1] [T3.C2] MET: So.")
+    lifted = door(4, "- [T2.C1, T2.C3] DROPPED: Kafka.", "- [T2.C2] BUILD: A test.", "- [T3.C1] [T3.C2] MET: It is so.")
     return constraints_in([*FIRST, lifted])
 
 
@@ -297,9 +297,10 @@ NATURES = ["CONSTRAINT: ", "OPPORTUNITY: ", ""]
 @given(words=st.lists(st.sampled_from(["MET", "OPEN", "REROUTED", "DROPPED", "BUILD", "REFUTED", ""]), max_size=5))
 def test_door_is_told_of_each_constraint_that_is_not_done_with_once_and_of_no_other(words: list[str]) -> None:
     rows = [f"- [C{number}] CONSTRAINT: No." for number in range(1, len(words) + 1)]
-    answers = [f"- [T2.C{number}] {word}: So." for number, word in enumerate(words, 1) if word]
+    answers = [f"- [T2.C{number}] {word}: It is so." for number, word in enumerate(words, 1) if word]
     wall = Said(2, 1, Role.WALL, "w", "\n".join(["VERDICT: BLOCKED", *rows]))
     lines = list(answering(constraints_in([wall, door(3, *answers)])))
+    words = words or [""]  # a block that states no constraint stands as one, C0
     named = [line.split(",")[0] for line in lines if line.startswith("- T2.C")]
     lifting = {"REROUTED", "DROPPED"}
-    assert named == [f"- T2.C{number}" for number, word in enumerate(words, 1) if word not in lifting]
+    assert named == [f"- T2.C{number}" for number, word in enumerate(words, bool(rows)) if word not in lifting]

@@ -86,7 +86,9 @@ def marks_of(record: DecisionRecord) -> Iterator[str]:
     if record.closed_early is not None:
         yield f"CLOSED EARLY: {record.closed_early}"
     if record.status is Status.STALEMATE:
-        yield "STALEMATE: the objections below were not settled."
+        objected = any(dissent.turn is None for dissent in record.dissent)
+        why = "the objections below were not settled" if objected else "votes that count from Wind and Wall are missing"
+        yield f"STALEMATE: {why}."
     if record.status is Status.FORCE_CLOSED:
         yield "CLOSED BY FORCE: there is no decision."
     if record.incomplete:

@@ -26,6 +26,7 @@ class Line:
 
 
 LEAD = r"[^\w\[|~]*"  # signs, emphasis and emoji that may stand before a word; `~~` strikes it out
+SAID = r"(?![^\w\[]*[!≠¬\"'“”„‘’«»])"  # no sign that negates stands before the word, and no quotation begins
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
