@@ -211,7 +211,7 @@ async def test_a_constraint_is_load_bearing_where_an_option_or_the_agreement_han
     def option(title: str, *because: str, taken: bool = False) -> dict[str, Any]:
         return {"title": title, "turns": [1], "taken": taken, "why": "So.", "because": list(because)}
 
-    options = [option("An outbox", "T1", taken=True), option("Kafka.", "T3.C1"), option("Nothing", "T3.C1", "T4.C1")]
+    options = [option("An outbox", "T3.C1", taken=True), option("Kafka.", "T3.C1"), option("Nothing", "T3.C1", "T4.C1")]
     parts = {
         "vote of validator": objection("The rota.", "T4.C1"),
         "account": account_text(constraints=CARRIED, options=options),
