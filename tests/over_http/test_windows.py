@@ -15,7 +15,7 @@ from orchestrator.cli.ending import Exit, ended_as
 from orchestrator.errors import RunPaused
 from orchestrator.events import FellBack, Summarised
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.terms import Role
+from orchestrator.hall.terms import About, Role
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.plan import Plan
 from orchestrator.record import make_record
@@ -32,17 +32,25 @@ def same_words(call: Call) -> str:
     return speaks(call).replace(f"call {call.number}", f"call {question.round}")
 
 
-def reads(window: int, model: str, say: Callable[[Call], str] = same_words) -> Callable[[Call], str | Answer]:
-    """One of the models reads no more than so many tokens."""
+def reads(
+    window: int, model: str, say: Callable[[Call], str] = same_words, *, account: int = 10**6
+) -> Callable[[Call], str | Answer]:
+    """One of the models reads no more than so many tokens, when it accounts for the decision no more than `account`: it
+    is asked with a schema that is longer than these debates."""
 
     def answer(call: Call) -> str | Answer:
-        return context_too_long() if call.model == model and tokens(call.messages) > window else say(call)
+        most = account if question_of(call).step == "account" else window
+        return context_too_long() if call.model == model and tokens(call.messages) > most else say(call)
 
     return answer
 
 
 def asked(provider: Provider, model: str) -> list[Call]:
     return [call for call in provider.calls if call.model == model]
+
+
+def turns_asked(provider: Provider, model: str) -> int:
+    return sum(question_of(call).step == "turn" for call in asked(provider, model))
 
 
 @contextmanager
@@ -123,6 +131,26 @@ async def test_where_the_oldest_half_is_not_enough_all_turns_but_the_newest_are_
         assert_summaries_are_on_the_bill(provider, stage)
 
 
+async def test_the_oldest_turns_are_summarised_for_the_account_too(
+    provider: Provider, litellm: LiteLLM, hall: Hall
+) -> None:
+    provider.say = reads(3000, "door-1", account=3200)
+    stage = Stage(hall, plan_at(provider, "standard"), lambda route: litellm)
+    run = await stage.hold()
+    assert [(event.slot, event.turns) for event in stage.told(Summarised)] == [("R4.Door.account", 6)]
+    assert [(question_of(call).step) for call in asked(provider, "door-1")[4:]] == ["account", "summary", "account"]
+    assert ended_as(run.debate.state) is Exit.DECIDED
+    (note,) = run.debate.notes(About.ACCOUNT)
+    assert note.note.seat is not None
+    assert note.note.seat.summarised == 6
+    record = make_record(run.debate, stage.plan)
+    assert (record.summary, record.incomplete) == ("It is done step by step.", ())
+    assert [(attempts.slot, attempts.failed) for attempts in record.attempts] == [
+        ("R4.Door.account", ("openai/door-1: context_too_long",))
+    ]
+    assert_summaries_are_on_the_bill(provider, stage)
+
+
 async def test_evidence_that_no_model_of_a_seat_can_read_pauses_the_run_with_the_cure(
     provider: Provider, litellm: LiteLLM, hall: Hall
 ) -> None:
@@ -155,7 +183,7 @@ async def test_of_the_further_models_only_one_that_reads_more_is_asked(
     provider.say = reads(windows["door-1"], "door-1")
     stage = Stage(hall, plan.model_copy(update={"endpoints": {**plan.endpoints, **endpoints}}), lambda route: litellm)
     run = await stage.hold()
-    assert [len(asked(provider, model)) for model in windows] == [4, 0, 0, 2]
+    assert [turns_asked(provider, model) for model in windows] == [4, 0, 0, 2]
     assert stage.told(Summarised) == []
     record = make_record(run.debate, stage.plan)
     assert [(change.turn, change.answered) for change in record.substitutions] == [(9, "large"), (12, "large")]
@@ -171,5 +199,5 @@ async def test_a_model_whose_window_nobody_knows_is_asked_too(provider: Provider
     provider.say = reads(1000, "door-1")
     stage = Stage(hall, plan.model_copy(update={"endpoints": endpoints}), lambda route: litellm)
     await stage.hold()
-    assert [event.to for event in stage.told(FellBack)] == ["openai/unknown"]
-    assert len(asked(provider, "unknown")) == 1
+    assert [(event.to, event.step) for event in stage.told(FellBack)] == [("openai/unknown", "turn")]
+    assert turns_asked(provider, "unknown") == 1
