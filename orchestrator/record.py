@@ -29,6 +29,7 @@ from orchestrator.decided import ConstraintAnswered, Decided, Dissent, LoadBeari
 from orchestrator.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
 from orchestrator.grounds import Grounds, walls_of
 from orchestrator.hall.debate import REHEARSAL, Debate
+from orchestrator.hall.entries import Closed
 from orchestrator.hall.results import balance
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan
@@ -182,8 +183,12 @@ def _of_the_decision(decided: Decided, plan: Plan | None) -> dict[str, Any]:
 
 
 def _agreed(debate: Debate, case: Case) -> bool:
-    """How it was counted at the close: a word that was redacted since takes no vote its grounds."""
-    if debate.synthesis is not None and not debate.notes(About.CLOSED_EARLY):
+    """How it was counted when the run closed: a word that was redacted since takes no vote its grounds.
+
+    Only a close that the run counted for has an account with it; who closes by hand counts nothing.
+    """
+    closing = debate.synthesis.entry.body if debate.synthesis else None
+    if isinstance(closing, Closed) and closing.record is not None:
         return debate.state.status is Status.SYNTHESIS
     return agree(case.ballot)
 

@@ -57,6 +57,10 @@ WRONG_CONSTRAINTS: dict[str, tuple[dict[str, Any], str]] = {
         first(sentence="Ten people are trained by March."),
         "T2.C1 is met by a sentence that is not in the synthesis: “Ten people are trained by March.”",
     ),
+    "its sentence answers another constraint": (
+        first(sentence=CARRIED),
+        f"T2.C1 is answered in the synthesis by another sentence: “{MET}”",
+    ),
     "it gives it twice": ({"constraints": [FIRST, SECOND, FIRST]}, "T2.C1 has 2 outcomes."),
     "it gives no sentence": (first(sentence=None), "T2.C1 is met by no sentence of the synthesis."),
     "it gives an empty one": (first(sentence=""), "T2.C1 is met by no sentence of the synthesis."),

@@ -261,3 +261,32 @@ async def test_a_wall_that_says_it_stands_is_not_overruled_by_a_claim(tmp_path: 
     assert run.record.incomplete == (why,)
     assert [(each.outcome, each.sentence) for each in run.record.constraints] == [(Outcome.OPEN, None)]
     assert [each.id for each in run.record.dissent] == ["T2.C1"]
+
+
+@pytest.mark.anyio
+async def test_a_blocked_turn_that_states_no_constraint_blocks_all_the_same(tmp_path: Path) -> None:
+    parts = {"Wall 1": wall("BLOCKED"), "account": account_text(constraints=[answered("T2.C0", "open", None)])}
+    run = await held(tmp_path, two_rounds(), parts)
+    missing = "BLOCKED without a constraint: state at least one as a line `- [C1] CONSTRAINT: …`."
+    assert missing in run.told("Wall 1")[1]
+    (door_told,) = run.told("Door 2")
+    assert "- T2.C0, whose nature is not stated: reroute the path, `- [T2.C0] REROUTED: how`" in door_told
+    assert all("the synthesis does not lift it: T2.C0; say" in vote for vote in run.told("vote"))
+    assert run.record.incomplete == (
+        f"T2 (Wall, wall-agent): {missing}",
+        "T2.C0 blocks, and Door does not answer it.",
+    )
+    assert [each.id for each in run.record.dissent] == ["T2.C0"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("bare", ["REROUTED", "REROUTED: .", "DROPPED: n/a"])
+async def test_a_block_is_not_lifted_by_a_word_that_does_not_say_how(tmp_path: Path, bare: str) -> None:
+    parts = {
+        "Wall 1": wall("BLOCKED", stated("C1", CONSTRAINT)),
+        "Door 1": door(f"- [T2.C1] {bare}", "", SENTENCE),
+        "account": account_text(constraints=[answered("T2.C1", "met", SENTENCE)]),
+    }
+    run = await held(tmp_path, plan_of("speed"), parts)
+    assert run.record.incomplete == ("T2.C1 blocks, and Door does not answer it.",)
+    assert [(each.lifted, each.answers) for each in run.record.constraints] == [(False, ())]

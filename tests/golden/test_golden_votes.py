@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from building import TOPIC, account_text, hall_at, plan_of, vote_text
+from building import THREAD, TOPIC, account_text, hall_at, plan_of, vote_text
 from golden.planting import CONSTRAINT, Parts, answered, door, held, objection, stated, wall
 from orchestrator.ballot import CastVote, agree, best_voted_on
 from orchestrator.decided import Dissent, LoadBearing
+from orchestrator.export.markdown import marks_of
 from orchestrator.hall.entries import SeatRecord
+from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Choice, Role, SettledBy, Status
 from orchestrator.plan import Plan
 from orchestrator.record import record_of
@@ -29,6 +31,20 @@ WALLS = wall("CONDITIONAL", stated("C1", CONSTRAINT))
 CARRY = "Two people are trained by March."
 CARRIED = [answered(name, "met", CARRY) for name in ("T3.C1", "T4.C1")]
 TABLE: Parts = {"Wall 1": WALLS, "Door 1": door(CARRY), "account": account_text(constraints=CARRIED)}
+
+
+Ballot = list[tuple[Role, Choice, list[str]]]
+
+
+def voted_by_hand(hall: Hall, thread: str, ballot: Ballot) -> None:
+    """A round in which Wall states two constraints, and votes on what Door said."""
+    hall.init_debate(thread, TOPIC)
+    hall.add_turn(thread, "Wind", "What if we did?")
+    hall.add_turn(thread, "Wall", "\n".join(["VERDICT: APPROVED", *(stated(f"C{n}", CONSTRAINT) for n in (1, 2))]))
+    hall.add_turn(thread, "Door", "Therefore we do.")
+    for place, (role, choice, rests_on) in enumerate(ballot):
+        seat = SeatRecord(slot=f"V1.{role}.{place}", agent="somebody", lens=None, asked="a", answered="a")
+        hall.cast_vote(thread, role, choice, "So.", rests_on, seat)
 
 
 def council(refinements: int = 0) -> Plan:
@@ -224,6 +240,39 @@ async def test_a_constraint_is_load_bearing_where_an_option_or_the_agreement_han
     )
 
 
+@pytest.mark.anyio
+async def test_a_stalemate_says_whether_objections_or_votes_that_count_are_missing(tmp_path: Path) -> None:
+    objected = await held(tmp_path / "objected", council(), TABLE | {"vote of validator": objection("The rota.")})
+    empty = await held(tmp_path / "empty", council(), TABLE | {"vote": vote_text(rests_on=["T99"])})
+    assert [list(marks_of(run.record)) for run in (objected, empty)] == [
+        ["STALEMATE: the objections below were not settled."],
+        ["STALEMATE: votes that count from Wind and Wall are missing."],
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_redaction_takes_no_agreement_back(tmp_path: Path) -> None:
+    """The votes rest on a constraint of a turn that is redacted later."""
+    run = await held(tmp_path, council(), TABLE | {"vote": vote_text(rests_on=["T3.C1"])})
+    assert run.record.agreed is True
+    with hall_at(tmp_path) as hall:
+        hall.tombstone_turn(THREAD, 2, "It named a customer.")
+        after = record_of(hall.debate(THREAD))
+    assert (after.agreed, after.status) == (True, Status.SYNTHESIS)
+
+
+@pytest.mark.parametrize("choice", Choice)
+def test_who_closes_a_debate_by_hand_makes_no_agreement_of_its_votes(tmp_path: Path, choice: Choice) -> None:
+    with hall_at(tmp_path) as hall:
+        voted_by_hand(hall, THREAD, [(Role.WALL, choice, ["T1"])])
+        hall.close_debate(THREAD, "Therefore we do.", status="synthesis")
+        record = record_of(hall.debate(THREAD))
+    assert (record.agreed, record.status) == (False, Status.SYNTHESIS)
+    assert [each.objection for each in record.dissent if each.role is Role.WALL and each.turn is None] == (
+        ["So."] if choice is Choice.OBJECT else []
+    )
+
+
 # ---------------------------------------------------------------------------------------------------------------- laws
 
 GROUNDS = ["T1", "T2.C1", "T2.C2"]
@@ -236,7 +285,6 @@ BALLOT = st.lists(
     min_size=1,
     max_size=5,
 )
-Ballot = list[tuple[Role, Choice, list[str]]]
 
 
 def agreed(ballot: Ballot) -> bool:
@@ -319,13 +367,7 @@ def test_what_the_record_calls_load_bearing_is_what_brute_force_finds() -> None:
     @given(BALLOT)
     def law(ballot: Ballot) -> None:
         thread = f"2026-01-06-{next(numbers)}"
-        hall.init_debate(thread, TOPIC)
-        hall.add_turn(thread, "Wind", "What if we did?")
-        hall.add_turn(thread, "Wall", "\n".join(["VERDICT: APPROVED", *(stated(f"C{n}", CONSTRAINT) for n in (1, 2))]))
-        hall.add_turn(thread, "Door", "Therefore we do.")
-        for place, (role, choice, rests_on) in enumerate(ballot):
-            seat = SeatRecord(slot=f"V1.{role}.{place}", agent="somebody", lens=None, asked="a", answered="a")
-            hall.cast_vote(thread, role, choice, "So.", rests_on, seat)
+        voted_by_hand(hall, thread, ballot)
         record = record_of(hall.debate(thread))
         assert record.agreed == agreed(ballot)
         assert [(each.id, each.kind) for each in record.load_bearing] == list(by_brute_force(ballot))
