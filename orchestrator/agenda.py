@@ -15,6 +15,7 @@ from orchestrator.hall.entries import Note, Refined, Tombstoned, Turn, Vote
 from orchestrator.hall.terms import About, Role
 from orchestrator.hall.verdict import Verdict
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
+from orchestrator.seating import missing
 
 CLOSING = "close"  # the place of the seats with which Door closes before the plan's end
 
@@ -34,11 +35,6 @@ def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedS
     done = {turn.seat.slot for turn in turns if turn.seat} | missing(debate)
     foreign = sum(turn.seat is None for turn in turns)
     return tuple(seat for seat in planned.of(role) if seat.slot not in done)[foreign:]
-
-
-def missing(debate: Debate) -> set[str]:
-    """The slots of the seats that could not be heard, and without which their round went on."""
-    return {line.note.slot for line in debate.notes(About.MISSING) if line.note.slot}
 
 
 def answering_round(plan: Plan, debate: Debate) -> PlannedRound:

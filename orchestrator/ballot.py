@@ -22,6 +22,7 @@ from orchestrator.hall.entries import Refined, Turn, Vote
 from orchestrator.hall.structure import LEAD, SAID
 from orchestrator.hall.terms import Choice, Role, SettledBy
 from orchestrator.plan import Plan, PlannedSeat
+from orchestrator.seating import missing
 from orchestrator.structured import Answer
 
 VOTERS = (Role.WIND, Role.WALL)
@@ -212,6 +213,12 @@ class Case:
     def number(self) -> int:
         """Of the ballot on the newest synthesis, from 1."""
         return 1 + len({vote.on for vote in self.votes} - {self.on})
+
+
+def silent(plan: Plan, debate: Debate, case: Case) -> tuple[PlannedSeat, ...]:
+    """The seats that have still to vote on the newest synthesis."""
+    done = {vote.slot for vote in case.ballot} | missing(debate)
+    return tuple(seat for seat in voters(plan, case.number) if seat.slot not in done)
 
 
 def _is_synthesis(line: Line) -> bool:

@@ -24,7 +24,7 @@ from orchestrator.account import (
     Option,
     Risk,
 )
-from orchestrator.ballot import Case, agree
+from orchestrator.ballot import Case, agree, silent
 from orchestrator.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
 from orchestrator.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
 from orchestrator.grounds import Grounds, walls_of
@@ -256,11 +256,20 @@ def _incomplete(decided: Decided, plan: Plan | None) -> Iterator[str]:
         return
     if plan is not None and plan.has_account and decided.account is None:
         yield from _notes(debate, About.NO_ACCOUNT) or ("Door gave no account of the decision.",)
-    if plan is not None and plan.voters and not decided.case.ballot:
-        yield "Wind and Wall did not vote on the synthesis."
+    if plan is not None and plan.voters:
+        yield from _unvoted(plan, debate, decided.case)
     if decided.account is None:
         unanswered = (each.id for each in decided.case.constraints if not each.answers and not each.blocks)
         yield from (f"{name} has no outcome." for name in unanswered)
+
+
+def _unvoted(plan: Plan, debate: Debate, case: Case) -> Iterator[str]:
+    """Who did not vote on the newest synthesis before the debate was closed."""
+    if not case.ballot:
+        yield "Wind and Wall did not vote on the synthesis."
+        return
+    for seat in silent(plan, debate, case):
+        yield f"{seat.role} {seat.agent} ({seat.slot}) did not vote on the synthesis."
 
 
 def _turns_not_needed(debate: Debate, plan: Plan | None) -> int:

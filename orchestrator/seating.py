@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Note, Refined, SeatRecord, Turn, Vote
-from orchestrator.hall.terms import Role
+from orchestrator.hall.terms import About, Role
 
 
 class Part(BaseModel):
@@ -149,3 +149,8 @@ def tokens_of(written: Sequence[Contribution]) -> Tokens:
 def cost_of(written: Sequence[Contribution]) -> Decimal | None:
     costs = [one.seat.cost if one.seat else None for one in written]
     return None if None in costs else sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))
+
+
+def missing(debate: Debate) -> set[str]:
+    """The slots of the seats that could not be heard, and without which their round or ballot went on."""
+    return {line.note.slot for line in debate.notes(About.MISSING) if line.note.slot}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.agenda import last_word, missing
+from orchestrator.agenda import last_word
 from orchestrator.asking import Asking
 from orchestrator.ballot import (
     Case,
@@ -19,8 +19,8 @@ from orchestrator.ballot import (
     best_voted_on,
     names_of,
     objections_in,
+    silent,
     vote_text,
-    voters,
 )
 from orchestrator.commits import Commits, pause, seat_record
 from orchestrator.constraints import constraints_of
@@ -65,9 +65,8 @@ class Settling:
         case = Case.of(debate, self.plan.evidence)
         status = Status.SYNTHESIS
         if self.plan.voters:
-            silent = self._silent(debate, case)
-            if silent:
-                await self._vote(debate, case, silent)
+            if left := silent(self.plan, debate, case):
+                await self._vote(debate, case, left)
                 return None
             if not agree(case.ballot):
                 if self._refines(debate, case):
@@ -77,11 +76,6 @@ class Settling:
         synthesis = _words_of(debate, best_voted_on(case.votes)) if status is Status.STALEMATE else last_word(debate)
         case = replace(case, constraints=constraints_of(debate, synthesis))
         return await self._accounted(debate, case, Ending(synthesis, status, None))
-
-    def _silent(self, debate: Debate, case: Case) -> list[PlannedSeat]:
-        """Those who have still to vote on the newest synthesis."""
-        done = {vote.slot for vote in case.ballot} | missing(debate)
-        return [seat for seat in voters(self.plan, case.number) if seat.slot not in done]
 
     def _refines(self, debate: Debate, case: Case) -> bool:
         """Whether Door has objections to answer, and may."""

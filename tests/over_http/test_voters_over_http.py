@@ -339,8 +339,10 @@ async def test_the_votes_that_were_given_count_where_the_second_try_of_one_does_
     run = await council.stage.hold(Changes(limits=Limits(tokens=limit)))
     assert ended_as(run.debate.state) is Exit.DEGRADED
     assert council.steps == ["vote"] * 8
-    assert council.cast == [slot for slot in ballot_of(1) if not slot.endswith(VOTERS[agent])]
+    slot = f"V1.{VOTERS[agent]}"
+    assert council.cast == [other for other in ballot_of(1) if other != slot]
     assert council.record.closed_early is not None
+    assert f"{slot[3:7]} {agent} ({slot}) did not vote on the synthesis." in council.record.incomplete
 
 
 def by_bytes(messages: Sequence[tuple[str, str]]) -> int:
