@@ -85,6 +85,11 @@ def marks_of(record: DecisionRecord) -> Iterator[str]:
         yield f"DEGRADED: {' '.join(record.degraded)}"
     if record.closed_early is not None:
         yield f"CLOSED EARLY: {record.closed_early}"
+    yield from cautions_of(record)
+
+
+def cautions_of(record: DecisionRecord) -> Iterator[str]:
+    """What is to be said of the decision itself: that it is none, not agreed, or not borne out."""
     if record.status is Status.STALEMATE:
         objected = any(dissent.turn is None for dissent in record.dissent)
         why = "the objections below were not settled" if objected else "votes that count from Wind and Wall are missing"

@@ -20,7 +20,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
 from orchestrator.errors import UsageError
-from orchestrator.hall.debate import REHEARSAL
+from orchestrator.hall.debate import REHEARSAL, Debate
 from orchestrator.hall.folder import state_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_words
@@ -43,7 +43,8 @@ PROGRESS_S = 10.0  # a client that waits hears of the run at least this often
 class RunResult(TypedDict):
     """A debate that a run holds, as it stands now.
 
-    `decision` is there when it has been made; `first_words` (who is missing and why, say) belong before it.
+    `decision` is there when it has been made; `first_words` (who is missing and why, that it is a stalemate, what does
+    not hold) belong before it, and `objections` are those that stand, each with what would end it.
     """
 
     thread_id: str
@@ -56,6 +57,7 @@ class RunResult(TypedDict):
     head: str
     run: RunState
     decision: str | None
+    objections: list[str]
 
 
 @dataclass(frozen=True)
@@ -227,21 +229,33 @@ class RunTools:
         run = run_state(reports, life, self.hall.runs.seconds(thread_id))
         decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and REHEARSAL not in debate["marks"]
         alone = set(debate["marks"]) <= {REHEARSAL}  # what is behind the other marks takes the whole ledger to tell
-        first_words = debate["marks"] if alone else self.hall.debate(thread_id).first_words
+        whole = self.hall.debate(thread_id) if decided or not alone else None
+        first_words = [*(whole.first_words if whole else debate["marks"])]
+        cautions, objections = _told_of(whole) if whole and decided else ((), ())
         if run["message"] is not None:
             run["message"] = harmless(run["message"])
         return {
             "thread_id": debate["thread_id"],
             "status": debate["status"],
             "marks": debate["marks"],
-            "first_words": [harmless(words) for words in first_words],
+            "first_words": [harmless(words) for words in (*first_words, *cautions)],
             "turn_count": debate["turn_count"],
             "max_turns": debate["max_turns"],
             "next_role": debate["next_role"],
             "head": debate["head"],
             "run": run,
             "decision": debate["synthesis"] if decided else None,
+            "objections": [harmless(words) for words in objections],
         }
+
+
+def _told_of(debate: Debate) -> tuple[Sequence[str], Sequence[str]]:
+    """What is to be said of a decision, and what stands against it."""
+    from orchestrator.export.markdown import cautions_of, objections_of  # here: what makes records is slow to load
+    from orchestrator.record import record_of
+
+    record = record_of(debate)
+    return tuple(cautions_of(record)), tuple(objections_of(record))
 
 
 def _voices(

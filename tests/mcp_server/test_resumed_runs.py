@@ -246,9 +246,22 @@ async def test_a_degraded_decision_is_shown_behind_who_is_missing_and_why(
     speak(paused, THREAD)
     paused.close_debate(THREAD, "We wait.")
     now = await call("debate_status", thread_id=THREAD)
-    assert (now["marks"], now["first_words"], now["decision"]) == (["DEGRADED"], [f"DEGRADED: {why}"], "We wait.")
+    first, caution = now["first_words"]
+    assert (now["marks"], first, now["decision"]) == (["DEGRADED"], f"DEGRADED: {why}", "We wait.")
+    assert caution.startswith("INCOMPLETE: one thing in it")  # Door gave no account of it
     (page,) = (await client.read_resource(f"debate://{THREAD}/transcript")).contents
     assert page.text.splitlines()[2:4] == [f"> DEGRADED: {why.splitlines()[0]}", "> # not a heading"]
+
+
+async def test_a_stalemate_is_told_with_what_stands_against_it(call: Call, paused: Hall) -> None:
+    speak(paused, THREAD)
+    against = "Nobody owns it.\n\nWhat would end it, a change: name an owner"
+    paused.cast_vote(THREAD, "Wall", "object", against, ["T1"], settled_by="change")
+    paused.close_debate(THREAD, "We wait.", status="stalemate")
+    now = await call("debate_status", thread_id=THREAD)
+    assert (now["status"], now["decision"]) == ("stalemate", "We wait.")
+    assert now["first_words"][0] == "STALEMATE: the objections below were not settled."
+    assert now["objections"] == ["O1, Wall unnamed: Nobody owns it. What would end it, a change: name an owner"]
 
 
 async def test_a_rehearsal_is_shown_as_one_and_decides_nothing(call: Call, client: Client, hall: Hall) -> None:
@@ -257,7 +270,7 @@ async def test_a_rehearsal_is_shown_as_one_and_decides_nothing(call: Call, clien
     speak(hall, THREAD)
     hall.close_debate(THREAD, "A worksheet.")
     now = await call("debate_status", thread_id=THREAD)
-    assert (now["first_words"], now["decision"]) == (["REHEARSAL"], None)
+    assert (now["first_words"], now["decision"], now["objections"]) == (["REHEARSAL"], None, [])
     (page,) = (await client.read_resource(f"debate://{THREAD}/transcript")).contents
     assert page.text.splitlines()[2] == "> REHEARSAL"
 
