@@ -73,7 +73,7 @@ def nothing_is_open(plan: Plan, debate: Debate, number: int) -> bool:
     doors = [line.text or "" for line in turns if line.turn.role is Role.DOOR]
     if plan.only_asks(number) or not doors or not leaves_no_question(doors[-1]):
         return False
-    constraints = constraints_of(debate)
+    constraints = constraints_of(debate, since=plan.first_position)
     if open_blocks(constraints) or any(each.outcome is Outcome.OPEN for each in constraints):
         return False
     walls = walls_of(debate, Grounds.of(debate, plan.evidence), number)

@@ -14,7 +14,6 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from orchestrator.constraints import Constraint, constraints_of
-from orchestrator.evidence import Evidence
 from orchestrator.grounds import Grounds, plain_name
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line
@@ -198,11 +197,12 @@ class Case:
     grounds: Grounds
 
     @classmethod
-    def of(cls, debate: Debate, evidence: Sequence[Evidence]) -> Self:
-        grounds = Grounds.of(debate, evidence)
+    def of(cls, debate: Debate, plan: Plan | None) -> Self:
+        evidence, since = (plan.evidence, plan.first_position) if plan else ((), 1)
+        grounds = Grounds.of(debate, evidence, since)
         line = next(filter(_is_synthesis, reversed(debate.lines)), None)
         on, words = (line.entry.seq, line.text or "") if line else (None, "")
-        return cls(on, words, constraints_of(debate), votes_of(debate, grounds), grounds)
+        return cls(on, words, constraints_of(debate, since=since), votes_of(debate, grounds), grounds)
 
     @property
     def ballot(self) -> tuple[CastVote, ...]:

@@ -160,17 +160,18 @@ def statements(debate: Debate) -> Iterator[Statement]:
             yield Statement(CLOSE, Said(number, round, Role.DOOR, "unnamed", words), seq)
 
 
-def constraints_of(debate: Debate, synthesis: str | None = None) -> tuple[Constraint, ...]:
+def constraints_of(debate: Debate, synthesis: str | None = None, since: int = 1) -> tuple[Constraint, ...]:
     """Every constraint of a debate, in the order stated.
 
     Args:
         synthesis: the words with which an open debate is to be closed, where that is known.
+        since: the first round whose verdicts are read; before it nobody takes a position.
     """
     spoken = tuple(statements(debate))
     if debate.synthesis is not None:
         synthesis = debate.synthesis.text
     decided = spoken if synthesis is None else _decided_with(synthesis, spoken)
-    return _fold((statement.where, statement.said) for statement in decided)
+    return _fold(((statement.where, statement.said) for statement in decided), since)
 
 
 def _decided_with(synthesis: str, spoken: Sequence[Statement]) -> Iterator[Statement]:
@@ -186,14 +187,14 @@ def constraints_in(turns: Iterable[Said]) -> tuple[Constraint, ...]:
     return _fold((f"T{said.number}", said) for said in turns)
 
 
-def constraints_seen(snapshot: Snapshot) -> tuple[Constraint, ...]:
+def constraints_seen(snapshot: Snapshot, since: int = 1) -> tuple[Constraint, ...]:
     """Those that a seat may see."""
     spoken = [(f"T{said.number}", said) for said in snapshot.turns]
     if snapshot.refined is not None:  # behind Door's last turn, which it takes the place of
         at = max(place for place, (_, said) in enumerate(spoken, 1) if said.role is Role.DOOR)
         where, said = spoken[at - 1]
         spoken.insert(at, (f"{where}, refined", replace(said, text=snapshot.refined)))
-    return _fold(spoken)
+    return _fold(spoken, since)
 
 
 def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
@@ -213,14 +214,14 @@ def open_blocks(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
     return tuple(constraint for constraint in constraints if constraint.is_open_block)
 
 
-def _fold(spoken: Iterable[tuple[str, Said]]) -> tuple[Constraint, ...]:
+def _fold(spoken: Iterable[tuple[str, Said]], since: int = 1) -> tuple[Constraint, ...]:
     known: dict[str, Constraint] = {}
     for where, said in spoken:
         for name, word, sentence in answers_in(said.text, said.role) if said.role is not Role.WIND else ():
             answer = Answer(said.role, where, word, sentence)
             if name in known and not _is_said_again(answer, known[name]):
                 known[name] = replace(known[name], answers=(*known[name].answers, answer))
-        for each in _stated(said) if said.role is Role.WALL else ():
+        for each in _stated(said, since) if said.role is Role.WALL else ():
             known[each.id] = _both(known[each.id], each) if each.id in known else each
     return tuple(known.values())
 
@@ -240,8 +241,9 @@ def _both(first: Constraint, second: Constraint) -> Constraint:
     )
 
 
-def _stated(said: Said) -> Iterator[Constraint]:
+def _stated(said: Said, since: int) -> Iterator[Constraint]:
     reading = read_wall(said.text)
+    blocks = reading.verdict is Verdict.BLOCKED and said.round >= since
     for stated in reading.constraints:
         yield Constraint(
             id=f"T{said.number}.{stated.id}",
@@ -249,9 +251,9 @@ def _stated(said: Said) -> Iterator[Constraint]:
             agent=said.agent,
             statement=stated.statement,
             nature=stated.nature,
-            blocks=reading.verdict is Verdict.BLOCKED,
+            blocks=blocks,
             parts=stated.parts,
         )
-    if reading.verdict is Verdict.BLOCKED and not reading.constraints:
+    if blocks and not reading.constraints:
         statement = "The turn is BLOCKED and states no constraint."
         yield Constraint(f"T{said.number}.C0", said.number, said.agent, statement, None, blocks=True, parts={})

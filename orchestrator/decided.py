@@ -12,10 +12,10 @@ from typing import Literal, Self
 from orchestrator.account import Account, Ledger, answered_in, problems_of
 from orchestrator.ballot import Case, CastVote, agree, standing_objections
 from orchestrator.constraints import Constraint, Outcome, statements
-from orchestrator.evidence import Evidence
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Closed
+from orchestrator.hall.entries import Closed, Refined
 from orchestrator.hall.terms import About, Role, SettledBy
+from orchestrator.plan import Plan
 from orchestrator.seating import Part
 from orchestrator.structured import Unreadable, read
 
@@ -106,8 +106,8 @@ class Decided:
     problems: tuple[str, ...]
 
     @classmethod
-    def of(cls, debate: Debate, evidence: Sequence[Evidence]) -> Self:
-        case = Case.of(debate, evidence)
+    def of(cls, debate: Debate, plan: Plan | None) -> Self:
+        case = Case.of(debate, plan)
         closing = debate.synthesis
         synthesis = (closing.text or "") if closing else case.synthesis
         ledger = Ledger(synthesis, case.constraints, case.grounds)
@@ -181,6 +181,13 @@ class Decided:
             )
         unanswered = {each.id for each in answered if each.outcome is Outcome.OPEN}
         yield from (_unanswered(each) for each in self.case.constraints if each.id in unanswered)
+
+    def unanswered(self) -> Iterator[str]:
+        """The objections that stand and that a refinement passed over, a sentence each."""
+        refined = max((line.entry.seq for line in self.debate.of(Refined)), default=-1)
+        for vote in standing_objections(self.case.votes):
+            if vote.seq < refined and not vote.answered:
+                yield f"{vote.name} has no answer in a line of its own, though Door refined its synthesis after it."
 
     def load_bearing(self) -> Iterator[LoadBearing]:
         """Votes and constraints: each is taken away in turn, and it is counted again."""

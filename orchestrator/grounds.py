@@ -33,8 +33,8 @@ class Grounds:
     evidence: tuple[Evidence, ...]
 
     @classmethod
-    def of(cls, debate: Debate, evidence: Sequence[Evidence]) -> Self:
-        names = frozenset(constraint.id for constraint in constraints_of(debate))
+    def of(cls, debate: Debate, evidence: Sequence[Evidence], since: int = 1) -> Self:
+        names = frozenset(constraint.id for constraint in constraints_of(debate, since=since))
         return cls(debate.state.turn_count, names, tuple(evidence))
 
     def hold(self, name: str) -> bool:

@@ -202,9 +202,14 @@ class Plan(Shape):
         """Whether a seat of a round has the debate's last turn, which becomes its decision."""
         return (planned.closes or planned.number >= len(self.rounds)) and seat.slot == planned.doors[-1].slot
 
+    @property
+    def first_position(self) -> int:
+        """The first round in which positions are taken."""
+        return 2 if self.recipe.socratic else 1
+
     def only_asks(self, number: int) -> bool:
         """Whether nobody takes a position in this round yet."""
-        return self.recipe.socratic and number == 1
+        return number < self.first_position
 
     @property
     def longest_chain(self) -> int:

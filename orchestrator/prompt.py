@@ -78,7 +78,7 @@ def make_request(
         summary: what stands in the place of the oldest turns.
     """
     task = _task(plan, snapshot, planned, seat, step)
-    constraints = constraints_seen(snapshot)
+    constraints = constraints_seen(snapshot, plan.first_position)
     material = _material(snapshot, checklist, constraints if seat.role is Role.DOOR else ())
     own = _own(plan, snapshot, seat, material, turn_instruction(plan, task, constraints))
     return _request(plan, seat, task, (*_shared(plan, snapshot, summary), own), route)

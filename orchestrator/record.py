@@ -123,7 +123,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         plan: the plan it followed; None for one that was held by hand.
     """
     evidence = plan.evidence if plan else ()
-    decided = Decided.of(debate, evidence)
+    decided = Decided.of(debate, plan)
     rehearsal = REHEARSAL in debate.state.marks
     written = contributions(debate)
     checked = tuple(cited_in(debate, evidence))
@@ -255,12 +255,20 @@ def _incomplete(decided: Decided, plan: Plan | None) -> Iterator[str]:
     if debate.synthesis is None:
         return
     if plan is not None and plan.has_account and decided.account is None:
-        yield from _notes(debate, About.NO_ACCOUNT) or ("Door gave no account of the decision.",)
+        yield from _why_no_account(debate)
+    yield from decided.unanswered()
     if plan is not None and plan.voters:
         yield from _unvoted(plan, debate, decided.case)
     if decided.account is None:
         unanswered = (each.id for each in decided.case.constraints if not each.answers and not each.blocks)
         yield from (f"{name} has no outcome." for name in unanswered)
+
+
+def _why_no_account(debate: Debate) -> tuple[str, ...]:
+    redacted = next((line for line in debate.notes(About.ACCOUNT) if line.text is None), None)
+    if redacted is not None:
+        return (f"Door's account of the decision was redacted: {redacted.words}",)
+    return _notes(debate, About.NO_ACCOUNT) or ("Door gave no account of the decision.",)
 
 
 def _unvoted(plan: Plan, debate: Debate, case: Case) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Settling:
         """
         if debate.notes(About.CLOSED_EARLY):  # at a limit: there is nothing left to pay votes with
             return Ending(last_word(debate), Status.SYNTHESIS, None)
-        case = Case.of(debate, self.plan.evidence)
+        case = Case.of(debate, self.plan)
         status = Status.SYNTHESIS
         if self.plan.voters:
             if left := silent(self.plan, debate, case):
@@ -74,7 +74,7 @@ class Settling:
                     return None
                 status = Status.STALEMATE
         synthesis = _words_of(debate, best_voted_on(case.votes)) if status is Status.STALEMATE else last_word(debate)
-        case = replace(case, constraints=constraints_of(debate, synthesis))
+        case = replace(case, constraints=constraints_of(debate, synthesis, self.plan.first_position))
         return await self._accounted(debate, case, Ending(synthesis, status, None))
 
     def _refines(self, debate: Debate, case: Case) -> bool:
