@@ -17,7 +17,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.journal import Journal
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.plan import Changes, Plan
-from orchestrator.recipe import load_recipe
+from orchestrator.recipe import Recipe, load_recipe, with_ending
 from orchestrator.shelves import folders
 from orchestrator.wanted import DEFAULT_MODELS, Wanted, endpoints_of, routing_of
 
@@ -100,7 +100,7 @@ def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, s
 def changed_files(plan: Plan) -> Iterator[str]:
     """What a run was begun with and now reads otherwise where it came from; the run goes on with what is pinned."""
     recipe = plan.recipe
-    if _differs(partial(_recipe, recipe.name), recipe.model_dump(exclude={"tier", "seats"})):
+    if _differs(partial(_as_begun, recipe), _compared(recipe)):
         yield f"the recipe {recipe.name}"
     for name, pinned in plan.agents.items():
         if _differs(partial(_agent_text, name), pinned.text):
@@ -111,8 +111,14 @@ def changed_files(plan: Plan) -> Iterator[str]:
             yield f"{piece.id} ({piece.path})"
 
 
-def _recipe(name: str) -> dict[str, Any]:
-    return load_recipe(name, folders("recipes")).model_dump(exclude={"tier", "seats"})  # `--tier` replaces those
+def _as_begun(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as its file reads now, with the votes and the early close that the start may have asked for itself."""
+    found = load_recipe(recipe.name, folders("recipes"))
+    return _compared(with_ending(found, recipe.consensus.required, recipe.early_close))
+
+
+def _compared(recipe: Recipe) -> dict[str, Any]:
+    return recipe.model_dump(exclude={"tier", "seats"})  # `--tier` replaces those
 
 
 def _agent_text(name: str) -> str:

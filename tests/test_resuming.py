@@ -517,6 +517,18 @@ def test_seats_that_a_tier_replaced_are_no_change_of_the_recipe(place: Path) -> 
     assert list(changed_files(prepare(Wanted("standard", tier="2", rehearse=True), {}, place))) == []
 
 
+@pytest.mark.parametrize("recipe", ["own", "council"])
+@pytest.mark.parametrize("ending", [(True, True), (False, False), (True, None), (None, True)])
+def test_an_ending_that_was_asked_for_at_the_start_is_no_change_of_the_recipe(
+    place: Path, recipe: str, ending: tuple[bool | None, bool | None]
+) -> None:
+    plan = prepare(Wanted(recipe, rehearse=True, consensus=ending[0], early_close=ending[1]), {}, place)
+    assert list(changed_files(plan)) == []
+    if recipe == "own":
+        rewrite(place / "recipes" / "own.yaml", "turns: 3", "turns: 6")
+        assert list(changed_files(plan)) == ["the recipe own"]
+
+
 OTHER_WIND = Changes(routes={Role.WIND: ("test/other", "test/spare")})
 ROOM = Limits(tokens=1_000_000)
 
