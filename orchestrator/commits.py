@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from orchestrator.agenda import changes
 from orchestrator.drafts import Draft, Emit, Failure, Paid
@@ -19,6 +19,7 @@ from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Mode, Role, Status
 from orchestrator.plan import Plan, PlannedSeat
+from orchestrator.seating import NO_ANSWER
 from orchestrator.usage import amount
 from orchestrator.worker import in_thread
 
@@ -95,7 +96,9 @@ class Commits:
         if self.plan.on_failure == "pause" or not replaceable:
             raise pause(seat, error)
         words = f"{seat.role} {seat.agent} ({seat.slot}) is missing: {error.message}"
-        moved = await self.behind(base, done, head, lambda head: self.note(About.MISSING, words, seat.slot, head))
+        moved = await self.behind(
+            base, done, head, lambda head: self.note(About.MISSING, words, seat.slot, head, failed)
+        )
         if moved is not None:
             told = {"slot": seat.slot, "role": seat.role, "agent": seat.agent}
             self.emit(SeatMissing(**told, code=error.code, message=error.message))
@@ -118,18 +121,23 @@ class Commits:
         return await self.behind(base, 0, base.head, commit)
 
     async def note(
-        self, about: About, words: str, slot: str | None = None, head: str | None = None, draft: Draft | None = None
+        self,
+        about: About,
+        words: str,
+        slot: str | None = None,
+        head: str | None = None,
+        draft: Draft | Failure | None = None,
     ) -> str:
         """Notes what the run had to do, for the record; returns the new head.
 
         Args:
-            draft: where the words are a seat's.
+            draft: where the words are a seat's, or say why it has none.
         """
-        seat = seat_record(draft) if draft else None
+        seat = failure_record(draft) if isinstance(draft, Failure) else seat_record(draft) if draft else None
         noted = await in_thread(
             self.hall.note, self.thread_id, words, about.value, AUTHOR, slot=slot, expected_head=head, seat=seat
         )
-        if draft is not None:
+        if isinstance(draft, Draft):
             self.paid.committed(draft)
         return noted["head"]
 
@@ -233,18 +241,29 @@ def has_other_voice(failed: Failure, drafts: Sequence[Draft | Failure], base: De
 
 def seat_record(draft: Draft) -> SeatRecord:
     """What the ledger keeps of how a draft was made."""
-    seat, usage = draft.seat, draft.usage
+    seat = draft.seat
     return SeatRecord(
-        slot=seat.slot,
-        agent=seat.agent,
-        lens=seat.lens,
-        asked=seat.routes[0],
+        **_took(seat, draft),
         answered=draft.answered,
         route=draft.route if draft.route != seat.routes[0] else None,
-        input=usage.input,
-        cached=usage.cached,
-        output=usage.output,
-        cost=amount(usage.cost_usd),
-        tried=draft.tried or None,
         summarised=draft.summarised,
     )
+
+
+def failure_record(failed: Failure) -> SeatRecord:
+    """What the ledger keeps of calls that were paid for and brought nothing; no model is to be named for them."""
+    return SeatRecord(**_took(failed.seat, failed), answered=NO_ANSWER)
+
+
+def _took(seat: PlannedSeat, made: Draft | Failure) -> dict[str, Any]:
+    return {
+        "slot": seat.slot,
+        "agent": seat.agent,
+        "lens": seat.lens,
+        "asked": seat.routes[0],
+        "input": made.usage.input,
+        "cached": made.usage.cached,
+        "output": made.usage.output,
+        "cost": amount(made.usage.cost_usd),
+        "tried": made.tried or None,
+    }

@@ -14,7 +14,7 @@ from orchestrator.journal import Uncertain
 from orchestrator.models.base import Request, Step, Usage
 from orchestrator.plan import PlannedSeat
 from orchestrator.prompt import Summary
-from orchestrator.usage import total
+from orchestrator.usage import NOTHING, total
 
 Emit = Callable[[Event], None]
 
@@ -90,11 +90,16 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a seat wrote nothing: the error of its last route, or the limit that its next call would have passed."""
+    """Why a seat wrote nothing: the error of its last route, or the limit that its next call would have passed.
+
+    `usage` sums the calls that were answered, and `tried` are those that brought nothing, `route: code`.
+    """
 
     seat: PlannedSeat
     step: Step
     error: ModelError | LimitMet
+    usage: Usage = NOTHING
+    tried: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

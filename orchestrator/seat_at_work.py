@@ -95,7 +95,7 @@ class SeatAtWork:
             told = _told(self.assignment, self.assignment.seat.routes[-1])
             why: dict[str, Any] = {"code": error.code, "message": error.message}
             self._emit(DraftFailed(**told, seconds=_since(began), **why, **self._paid_now()))
-            return Failure(self.assignment.seat, self.assignment.step, error)
+            return Failure(self.assignment.seat, self.assignment.step, error, total(self.taken), tuple(self.tried))
         self.by.paid.drafted(draft)
         told = _told(self.assignment, draft.route)
         self._emit(

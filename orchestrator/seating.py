@@ -15,6 +15,8 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Note, Refined, SeatRecord, Turn, Vote
 from orchestrator.hall.terms import About, Role
 
+NO_ANSWER = "nobody"  # the model that answered, where a seat's calls brought nothing
+
 
 class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -96,8 +98,14 @@ def _contributions(debate: Debate) -> Iterator[Contribution]:
             yield Contribution(number, body.role, agent, model, tokens, body.seat, is_turn=True)
         elif isinstance(body, Vote | Refined | Note) and (seat := body.seat) is not None:
             tokens = Tokens(input=seat.input or 0, cached=seat.cached or 0, output=seat.output or 0)
-            role = body.role if isinstance(body, Vote) else Role.DOOR
-            yield Contribution(number, role, seat.agent, seat.answered, tokens, seat, is_turn=False)
+            yield Contribution(number, _role_of(body, seat), seat.agent, seat.answered, tokens, seat, is_turn=False)
+
+
+def _role_of(body: Vote | Refined | Note, seat: SeatRecord) -> Role:
+    """Door accounts; of a seat that was not heard the slot says who it is, R1.Wall.2."""
+    if isinstance(body, Vote):
+        return body.role
+    return next((role for role in Role if f".{role}." in seat.slot), Role.DOOR)
 
 
 def seats_of(written: Sequence[Contribution]) -> Iterator[SeatCost]:
@@ -111,7 +119,7 @@ def seats_of(written: Sequence[Contribution]) -> Iterator[SeatCost]:
             agent=agent,
             lens=lens,
             asked=next((one.seat.asked for one in own if one.seat), ""),
-            answered=tuple(dict.fromkeys(one.model for one in own)),
+            answered=tuple(dict.fromkeys(one.model for one in own if one.model != NO_ANSWER)),
             turns=sum(one.is_turn for one in own),
             tokens=tokens_of(own),
             cost_usd=cost_of(own),

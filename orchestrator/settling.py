@@ -157,7 +157,8 @@ class Settling:
         slot = draft.seat.slot
         if isinstance(draft, Draft):
             return await self.commits.note(About.ACCOUNT, draft.text, slot, head, draft)
-        return await self.commits.note(About.NO_ACCOUNT, f"No account could be read: {draft.error.message}", slot, head)
+        why = f"No account could be read: {draft.error.message}"
+        return await self.commits.note(About.NO_ACCOUNT, why, slot, head, draft)
 
     def _door(self, slot: str) -> PlannedSeat:
         return self.plan.rounds[-1].doors[-1].model_copy(update={"slot": slot})

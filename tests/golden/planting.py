@@ -19,12 +19,12 @@ from building import hall_at, hold, speech, winds_of, wordy
 from orchestrator.constraints import Constraint, constraints_in
 from orchestrator.hall.cognition import Nature
 from orchestrator.hall.debate import Debate, Said
-from orchestrator.models.base import Request
-from orchestrator.models.scripted import Scripted
+from orchestrator.models.base import Reply, Request, Usage
+from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
 from orchestrator.record import DecisionRecord, make_record
 
-Words = str | Callable[[Request], str]
+Words = str | Reply | Callable[[Request], str]
 Parts = Mapping[str, Words | Sequence[Words]]
 """What is said at each step: words that are said whenever it is asked for, or a list of which each is said once.
 
@@ -91,6 +91,7 @@ class Held(NamedTuple):
     debate: Debate
     record: DecisionRecord
     asked: Sequence[Request]
+    spent: Usage
 
     def requests(self, part: str) -> list[Request]:
         return [request for request in self.asked if part in _names(request)]
@@ -109,7 +110,7 @@ def playing(parts: Parts) -> Scripted:
     numbers = count(1)
     left = {name: deque(said) for name, said in parts.items() if isinstance(said, list)}
 
-    def line(request: Request) -> str:
+    def line(request: Request) -> Line:
         name = next((name for name in _names(request) if name in parts), None)
         if name is None:
             return speech(request, next(numbers))
@@ -131,4 +132,4 @@ async def held(folder: Path, plan: Plan, parts: Parts) -> Held:
     model = playing(parts)
     with hall_at(folder) as hall, anyio.fail_after(30):
         run = await hold(hall, plan, model)
-    return Held(run.debate, make_record(run.debate, plan), model.requests)
+    return Held(run.debate, make_record(run.debate, plan), model.requests, run.spent)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from building import THREAD, account_text, hall_at, plan_of, vote_text
+from building import THREAD, account_text, hall_at, hold, plan_of, priced, voices, vote_text
 from golden.planting import CONSTRAINT, Parts, answered, door, held, objection, stated, wall
 from orchestrator.decided import Dissent, LoadBearing
 from orchestrator.export.markdown import marks_of
-from orchestrator.hall.terms import Role, SettledBy, Status
+from orchestrator.hall.terms import About, Role, SettledBy, Status
 from orchestrator.plan import Plan
 from orchestrator.record import record_of
 
@@ -239,3 +239,42 @@ async def test_a_redaction_takes_no_agreement_back(tmp_path: Path) -> None:
         hall.tombstone_turn(THREAD, 2, "It named a customer.")
         after = record_of(hall.debate(THREAD))
     assert (after.agreed, after.status) == (True, Status.SYNTHESIS)
+
+
+@pytest.mark.anyio
+async def test_an_objection_that_a_refinement_passes_over_twice_is_named_until_its_voter_approves(
+    tmp_path: Path,
+) -> None:
+    passes_over = {"vote of validator": [objection("The rota."), vote_text()], "refine": refinement()}
+    for voter, named in (("validator", ()), ("critical-engineer", ("O2",))):
+        against = {} if voter == "validator" else {"vote of critical-engineer": objection("The pager.")}
+        run = await held(tmp_path / voter, council(1), TABLE | passes_over | against)
+        assert "It does not answer O1 in a line of its own." in run.told("refine")[1]
+        assert run.record.incomplete == tuple(
+            f"{name} has no answer in a line of its own, though Door refined its synthesis after it." for name in named
+        )
+
+
+@pytest.mark.anyio
+async def test_an_account_that_was_redacted_was_not_withheld(tmp_path: Path) -> None:
+    with hall_at(tmp_path) as hall:
+        await hold(hall, plan_of(), voices())
+        (account,) = hall.debate(THREAD).notes(About.ACCOUNT)
+        hall.tombstone(THREAD, account.entry.seq, "It names a customer.")
+        record = record_of(hall.debate(THREAD))
+    assert record.incomplete == ("Door's account of the decision was redacted: [REDACTED: It names a customer.]",)
+    assert (record.options, record.confidence) == ((), None)
+
+
+@pytest.mark.anyio
+async def test_answers_that_brought_nothing_are_on_the_bill_of_their_seat(tmp_path: Path) -> None:
+    """Of a voter who is never heard, and of Door whose account nobody can read."""
+    plan = plan_of("council", turns=7, on_failure="degrade")
+    garbage = priced("Nope.", "0.01")
+    parts = {"vote of validator": [garbage, garbage], "account": [garbage, garbage]}
+    run = await held(tmp_path, plan, TABLE | parts)
+    seats = {(seat.role, seat.agent, seat.lens): seat for seat in run.record.seats}
+    assert [attempts.slot for attempts in run.record.attempts] == ["V1.Wall.1", "R1.Door.account"]
+    assert run.record.tokens.input == run.spent.input
+    assert sum(seat.tokens.input for seat in seats.values()) == run.spent.input
+    assert all("nobody" not in seat.answered for seat in seats.values())
