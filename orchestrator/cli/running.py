@@ -17,6 +17,7 @@ from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, s
 from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.cli.progress import progress_lines
 from orchestrator.errors import LedgerBroken, ThreadExists, UnknownThread, UsageError
+from orchestrator.evidence import MAX_BYTES
 from orchestrator.files import folder_to_fill
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
@@ -55,12 +56,13 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
 
 
 def _standard_input() -> bytes:
+    """What stands there, or as much of it as shows that it is more than any use of it takes."""
     if sys.stdin is None:
         raise UsageError(
             "Standard input is closed, so that it holds nothing.", "Give the topic, or files, in place of -."
         )
     try:
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(
             f"Standard input cannot be read: {error.strerror}.", "Give the topic, or files, in place of -."
@@ -68,6 +70,11 @@ def _standard_input() -> bytes:
 
 
 def _topic_from(data: bytes) -> str:
+    if len(data) > MAX_BYTES:
+        raise UsageError(
+            f"The topic on standard input is larger than {MAX_BYTES:,} bytes.",
+            "Send the question alone; what it rests on is given with --context.",
+        )
     try:
         return data.decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from orchestrator.evidence.citing import Citation, Cited, check, citations, cited, with_broken_marked
 from orchestrator.evidence.gathering import DEFAULT_TOKENS, Gathered, file_digest, gather
 from orchestrator.evidence.pieces import Evidence, numbered
+from orchestrator.evidence.reading import MAX_BYTES
 
 __all__ = [
     "DEFAULT_TOKENS",
+    "MAX_BYTES",
     "Citation",
     "Cited",
     "Evidence",

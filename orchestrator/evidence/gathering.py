@@ -72,7 +72,7 @@ def gather(
             A path that exists is never read as a glob (`app/[id]/page.tsx`).
         base: the folder that relative paths start from, and whose repository a diff is of.
         within: real folders; what is in none of them, links followed, is refused or passed by. None is everywhere.
-        standard_input: reads it to its end; None where there is none.
+        standard_input: reads it to its end, or a little more than `MAX_BYTES` of it; None where there is none.
         adr: folders of decision records; they stand after the rest, also those that a source names too.
         budget_tokens: how much may be taken, a token being four bytes of UTF-8. What does not fit whole is left out,
             and what comes after it may fit.

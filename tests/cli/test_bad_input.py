@@ -221,7 +221,9 @@ def test_a_topic_that_no_debate_can_have_is_refused(topic: str, sentence: str, r
         (b"\xef\xbb\xbf\r\n", "The topic is blank."),
         ("Überblick".encode("latin-1"), "The topic on standard input is not UTF-8. Send it as UTF-8 text."),
         (b"Kafka?\0", "The topic holds a NUL character."),
+        (b"x" * (1024 * 1024 + 1), "The topic on standard input is larger than 1,048,576 bytes. Send the question alone"),
     ],
+    ids=["nothing", "blank", "not UTF-8", "NUL", "too much"],
 )
 def test_standard_input_that_holds_no_topic_is_refused(sent: bytes, sentence: str, refused: Refused) -> None:
     assert sentence in refused("--rehearse", "-", input=sent)
@@ -237,6 +239,25 @@ def test_standard_input_is_the_topic_or_evidence_and_not_both(refused: Refused) 
     said = refused("--rehearse", "--context", "-", "-", input=b"Kafka?")
     assert "TOPIC and --context cannot both be standard input (-)." in said
     assert "Standard input can be read once only." in refused("--rehearse", "-c", "-", "-c", "-", "Kafka?", input=b"x")
+
+
+ENDLESS = 'yes | (ulimit -v 2000000; exec "$@")'  # whoever reads it to its end has no memory left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-c", "-", "Kafka?"], b"error: standard input: is larger than 1,048,576 bytes. Give the part that"),
+        (["-"], b"error: The topic on standard input is larger than 1,048,576 bytes. Send the question alone"),
+    ],
+)
+def test_of_an_endless_standard_input_no_more_is_read_than_any_use_of_it_takes(
+    arguments: list[str], sentence: bytes, script: Script
+) -> None:
+    endless = script("run-debate", "--rehearse", *arguments, shell=ENDLESS)
+    assert (endless.returncode, endless.stdout) == (2, b"")
+    assert endless.stderr.startswith(sentence)
 
 
 @pytest.mark.slow
