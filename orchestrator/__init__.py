@@ -9,7 +9,7 @@ The parts, in the order in which they are best read:
     events.py  secrets.py            what a run tells; what must never leave
     recipe.py  agent.py  routing.py  one loader for each of recipes/, agents/ and configs/
     evidence/         context files: numbered, hashed, cited, checked
-    plan.py           recipe, agents and routes become the plan of a run
+    plan.py  forecast.py             recipe, agents and routes become the plan of a run; how many calls it takes
     constraints.py  grounds.py       what Walls stated and what was answered; what words rest on
     ballot.py  account.py            votes on a synthesis; Door's account of it, checked
     decided.py  evidence_used.py  caveats.py   what all that comes to; what was cited; what a reader should know

@@ -185,9 +185,12 @@ class Plan(Shape):
 
     @property
     def calls(self) -> int:
-        """Calls to models, if none has to be repeated and no synthesis refined: turns, checklists, votes, account."""
-        checklists = sum(len(planned.walls) for planned in self.rounds if self.has_checklists(planned))
-        return self.turns + checklists + len(self.voters) + self.has_account
+        """Calls to models if every planned turn is taken, none has to be repeated and no synthesis is refined."""
+        return sum(map(self.calls_in, self.rounds)) + len(self.voters) + self.has_account
+
+    def calls_in(self, planned: PlannedRound) -> int:
+        """The calls of a round: its turns and checklists."""
+        return len(planned.seats) + (len(planned.walls) if self.has_checklists(planned) else 0)
 
     @property
     def has_account(self) -> bool:
@@ -213,13 +216,14 @@ class Plan(Shape):
 
     @property
     def longest_chain(self) -> int:
-        """Calls that wait for one another; the rest run beside them."""
-        return sum(2 + self._door_steps(planned) for planned in self.rounds) + bool(self.voters) + self.has_account
+        """Those of `calls` that wait for one another; the rest run beside them."""
+        return sum(map(self.chain_in, self.rounds)) + bool(self.voters) + self.has_account
 
-    def _door_steps(self, planned: PlannedRound) -> int:
+    def chain_in(self, planned: PlannedRound) -> int:
+        """The calls of a round that wait for one another: Wind beside the checklists, then Wall, then Door."""
         if self.recipe.doors == "sequential":
-            return len(planned.doors)
-        return 2 if planned is self.rounds[-1] and len(planned.doors) > 1 else 1
+            return 2 + len(planned.doors)
+        return 2 + (2 if planned is self.rounds[-1] and len(planned.doors) > 1 else 1)
 
 
 class Changes(Shape):

@@ -14,14 +14,17 @@ import yaml
 
 from orchestrator.drafts import Draft
 from orchestrator.errors import UsageError
+from orchestrator.evidence import Evidence
 from orchestrator.export.markdown import render_adr
 from orchestrator.files import prepare_folder, write_atomically
+from orchestrator.forecast import calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.export import debate_json, export_octave
 from orchestrator.hall.octave import BrokenCitation
 from orchestrator.plan import Plan, PlannedRound
 from orchestrator.recipe import NO_LIMITS
 from orchestrator.record import DecisionRecord
+from orchestrator.wording import counted
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -134,12 +137,20 @@ def describe(plan: Plan, pinned: str | None = None) -> dict[str, Any]:
         "wall": recipe.wall,
         "doors": recipe.doors,
         "socratic": recipe.socratic,
+        "consensus": _consensus(plan),
+        "early_close": recipe.early_close,
         "turns": plan.turns,
-        "calls": plan.calls,
-        "longest_chain": plan.longest_chain,
+        "calls": calls_of(plan)._asdict(),
+        "longest_chain": chain_of(plan)._asdict(),
         "rounds": [_round(planned) for planned in plan.rounds],
         "evidence": [
-            {"id": piece.id, "path": piece.path, "lines": len(piece.lines), "sha256": piece.sha256}
+            {
+                "id": piece.id,
+                "kind": piece.kind,
+                "path": piece.path,
+                "lines": len(piece.lines),
+                "sha256": piece.sha256,
+            }
             for piece in plan.evidence
         ],
         "endpoints": {
@@ -159,7 +170,8 @@ def outline(plan: Plan) -> str:
     recipe = plan.recipe
     lines = [
         f"{recipe.name}: {recipe.summary}",
-        f"{recipe.mode}, {plan.turns} turns in {len(plan.rounds)} rounds, Walls {recipe.wall}, Doors {recipe.doors}",
+        f"{recipe.mode}, {counted(plan.turns, 'turn')} in {counted(len(plan.rounds), 'round')}, "
+        f"Walls {recipe.wall}, Doors {recipe.doors}",
     ]
     for planned in plan.rounds:
         lines += ["", f"Round {planned.number}"]
@@ -167,11 +179,38 @@ def outline(plan: Plan) -> str:
             f"  {seat.role:<5}{seat.agent:<23}{', '.join(seat.routes)}{f'  ({seat.lens})' if seat.lens else ''}"
             for seat in planned.seats
         ]
-    lines += ["", *(f"{piece.id} {piece.path}, {len(piece.lines)} lines, {piece.sha256}" for piece in plan.evidence)]
-    lines += [f"{plan.calls} calls, at most {plan.longest_chain} of them one after another"]
+    lines += ["", *map(_piece, plan.evidence)]
+    lines += [*_ending(plan), _calls(plan)]
     lines += [f"limits: {plan.limits}; at a limit: {recipe.on_limit}"] if plan.limits != NO_LIMITS else []
     lines += [f"note: {notice}" for notice in plan.notices]
     return "\n".join(lines) + "\n"
+
+
+def _piece(piece: Evidence) -> str:
+    return f"{piece.id} {piece.title}, {counted(len(piece.lines), 'line')}, {piece.sha256}"
+
+
+def _ending(plan: Plan) -> Iterator[str]:
+    """What ends the debate, beside its last turn."""
+    if plan.voters:
+        refined = counted(refinements_of(plan), "refinement")
+        yield f"votes: {counted(len(plan.voters), 'voice')} on the synthesis, which has up to {refined}"
+    first = first_close_of(plan)
+    if first is not None:
+        yield f"early close: after any round from round {first} on that leaves nothing open"
+
+
+def _calls(plan: Plan) -> str:
+    calls, chain = calls_of(plan), chain_of(plan)
+    waiting = f"at least {chain.least} and up to {chain.most}" if chain.least < chain.most else f"{chain.least}"
+    again = "" if plan.is_rehearsal else "; an answer that fails or is sent back takes one more"
+    return f"{calls} calls, {waiting} of them one after another{again}"
+
+
+def _consensus(plan: Plan) -> dict[str, Any]:
+    seats = [{"role": str(seat.role), "agent": seat.agent, "lens": seat.lens} for seat in plan.voters]
+    voters = [{name: value for name, value in seat.items() if value is not None} for seat in seats]
+    return {"required": bool(voters), "voters": voters, "refinements": refinements_of(plan)}
 
 
 def _round(planned: PlannedRound) -> dict[str, Any]:

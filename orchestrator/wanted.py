@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -108,11 +108,19 @@ def prepare(
         limits=wanted.limits,
         on_failure=wanted.on_failure or "pause",
     )
-    plan = _with_notices(plan, gathered.notices)
+    plan = _with_notices(plan, [*_of_the_rehearsal(plan), *gathered.notices])
     if wanted.assumed is not None:
         plan = _with_assumed_prices(plan, wanted.assumed)
     require_prices(plan.endpoints_in_use.items(), plan.limits)
     return plan
+
+
+def _of_the_rehearsal(plan: Plan) -> Iterator[str]:
+    """What its recipe or its flags ask for and a rehearsal does without."""
+    if plan.is_rehearsal and plan.recipe.consensus.required:
+        yield "Nobody votes in a rehearsal: it decides nothing."
+    if plan.is_rehearsal and plan.recipe.early_close:
+        yield "A rehearsal does not end early: it settles nothing."
 
 
 def _with_notices(plan: Plan, notices: Sequence[str]) -> Plan:

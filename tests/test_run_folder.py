@@ -16,6 +16,7 @@ import yaml
 from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices, wordy
 from orchestrator.drafting import Draft
 from orchestrator.errors import UsageError
+from orchestrator.evidence import Evidence
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.octave import BrokenCitation, parse
 from orchestrator.hall.terms import Role
@@ -136,7 +137,9 @@ async def test_a_run_leaves_its_decision_transcript_ledger_and_plan(hall: Hall, 
     described = yaml.safe_load((folder / "plan.yaml").read_text())
     assert described["plan_hash"] == exported["record"]["plan_hash"] == plan.hash
     assert [seat["slot"] for seat in described["rounds"][0]["seats"]] == ["R1.Wind.1", "R1.Wall.1", "R1.Door.1"]
-    assert described["evidence"] == [{"id": "E1", "path": "notes.md", "lines": 2, "sha256": "sha256:0123"}]
+    assert described["evidence"] == [
+        {"id": "E1", "kind": "file", "path": "notes.md", "lines": 2, "sha256": "sha256:0123"}
+    ]
 
 
 async def test_a_rehearsal_is_marked_in_every_file(hall: Hall, tmp_path: Path) -> None:
@@ -209,7 +212,46 @@ def test_a_plan_is_a_screen_of_rounds_with_a_seat_a_line() -> None:
         "  Wall critical-engineer      test/wall  (cost, capacity and reversibility)",
         "  Door technical-architect    test/door",
     ]
-    assert lines[-2:] == ["E1 notes.md, 2 lines, sha256:0123", "15 calls, at most 7 of them one after another"]
+    assert lines[-2:] == [
+        "E1 notes.md, 2 lines, sha256:0123",
+        "15 calls, 7 of them one after another; an answer that fails or is sent back takes one more",
+    ]
+
+
+def test_a_plan_says_that_it_is_voted_on_and_may_end_early_and_what_that_means_for_its_calls() -> None:
+    plan = plan_of("council", early_close=True)
+    assert outline(plan).splitlines()[-3:] == [
+        "votes: 4 voices on the synthesis, which has up to 2 refinements",
+        "early close: after any round from round 1 on that leaves nothing open",
+        "14 to 30 calls, at least 7 and up to 15 of them one after another; an answer that fails or is sent back takes "
+        "one more",
+    ]
+    described = yaml.safe_load(plan_yaml(plan))
+    assert described["consensus"] == {
+        "required": True,
+        "voters": [
+            {"role": "Wind", "agent": "ideator"},
+            {"role": "Wind", "agent": "edge-optimizer"},
+            {"role": "Wall", "agent": "validator"},
+            {"role": "Wall", "agent": "critical-engineer"},
+        ],
+        "refinements": 2,
+    }
+    assert described["early_close"] is True
+    assert (described["calls"], described["longest_chain"]) == ({"least": 14, "most": 30}, {"least": 7, "most": 15})
+
+
+def test_a_plan_without_votes_and_early_close_says_nothing_of_them() -> None:
+    plan = plan_of("fortress")
+    assert not {"votes", "early"} & set(outline(plan).replace(":", "").split())
+    assert yaml.safe_load(plan_yaml(plan))["consensus"] == {"required": False, "voters": [], "refinements": 0}
+
+
+def test_a_plan_of_one_round_and_one_line_counts_them_so_and_tells_an_earlier_decision() -> None:
+    earlier = Evidence("E1", "adr/0001.md", "sha256:0123", "# We use a queue", kind="adr")
+    lines = outline(plan_of("speed", evidence=[earlier])).splitlines()
+    assert lines[1] == "fixed, 3 turns in 1 round, Walls framework, Doors sequential"
+    assert lines[-2] == "E1 adr/0001.md, an earlier decision, 1 line, sha256:0123"
 
 
 def test_the_plan_for_people_holds_no_text_of_the_prompts() -> None:

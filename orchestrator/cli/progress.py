@@ -8,6 +8,7 @@ from typing import Any
 
 from orchestrator import events
 from orchestrator.events import Told
+from orchestrator.wording import counted
 
 
 def progress_lines(write: Callable[[str], None]) -> Callable[[Told], None]:
@@ -29,7 +30,7 @@ def line_of(event: Any) -> str:
 
 @line_of.register
 def _(event: events.RunStarted) -> str:
-    return f"{event.recipe}: {_count(event.turns, 'turn')} in {_count(event.rounds, 'round')}"
+    return f"{event.recipe}: {counted(event.turns, 'turn')} in {counted(event.rounds, 'round')}"
 
 
 @line_of.register
@@ -40,7 +41,7 @@ def _(event: events.RoundStarted) -> str:
 @line_of.register
 def _(event: events.Resumed) -> str:
     cost = "an unknown cost" if event.cost_usd is None else f"${event.cost_usd:.4f}"
-    stood = f"resumed: {_count(event.turns, 'turn')} stood, {event.input + event.output:,} tokens and {cost} so far"
+    stood = f"resumed: {counted(event.turns, 'turn')} stood, {event.input + event.output:,} tokens and {cost} so far"
     return "\n".join([stood, *(f"  uncertain, made again if it is needed: {call}" for call in event.uncertain)])
 
 
@@ -105,12 +106,12 @@ def _(event: events.SynthesisRefined) -> str:
 
 @line_of.register
 def _(event: events.Settled) -> str:
-    return f"  nothing is open any more; {_count(event.turns, 'planned turn')} not needed"
+    return f"  nothing is open any more; {counted(event.turns, 'planned turn')} not needed"
 
 
 @line_of.register
 def _(event: events.HeadMoved) -> str:
-    spoken = f"with {_count(event.turns, 'turn')}" if event.turns else "without words"
+    spoken = f"with {counted(event.turns, 'turn')}" if event.turns else "without words"
     return f"  another writer moved the head {spoken}"
 
 
@@ -133,7 +134,3 @@ def _who(event: events.DraftEvent) -> str:
 
 def _done(step: str) -> str:
     return _DONE.get(step, "drafted")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -28,7 +28,7 @@ def measure() -> Iterator[Row]:
 
     with tempfile.TemporaryDirectory() as folder, ModelServer(reply, latency_s=LATENCY_S) as server:
         Path(folder, "here.yaml").write_text(server.models_file())
-        chain = json.loads(_run(folder, "--dry-run", "--json"))["longest_chain"]
+        chain = json.loads(_run(folder, "--dry-run", "--json"))["longest_chain"]["most"]
         _run(folder, "--quiet")
     took = replies[-1] - (replies[0] - LATENCY_S)
     detail = f"{took:.3f} s for {len(replies)} calls, {chain} of them one after another"

@@ -205,6 +205,21 @@ def test_nobody_votes_on_a_rehearsal(rehearse: Command) -> None:
     result = rehearse("--consensus", "--thread-id", THREAD, TOPIC)
     assert result.exit_code == 0, result.output
     assert (record_in()["agreed"], record_in()["votes"]) == (None, [])
+    assert "note: Nobody votes in a rehearsal: it decides nothing." in result.stderr.splitlines()
+
+
+def test_before_anything_is_asked_a_dry_run_says_that_there_will_be_votes_and_how_many_calls(
+    debate: Command, rehearse: Command
+) -> None:
+    page = debate("--consensus", "--dry-run").stdout
+    assert (
+        "\nvotes: 2 voices on the synthesis, which has up to 2 refinements\n7 to 13 calls, at least 5 and up to" in page
+    )
+    assert rehearse("--consensus", "--early-close", "--dry-run", TOPIC).stdout.splitlines()[-3:] == [
+        "4 calls, 3 of them one after another",
+        "note: Nobody votes in a rehearsal: it decides nothing.",
+        "note: A rehearsal does not end early: it settles nothing.",
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------------- early close
