@@ -60,9 +60,9 @@ class Settling:
         Raises:
             RunPaused, LimitMet: a seat could not be heard, or afforded.
         """
-        if debate.notes(About.CLOSED_EARLY):  # at a limit: there is nothing left to pay votes with
-            return Ending(last_word(debate), Status.SYNTHESIS, None)
         case = Case.of(debate, self.plan)
+        if debate.notes(About.CLOSED_EARLY):  # at a limit: there is nothing left to pay votes with
+            return _closed_early(debate, case)
         status = Status.SYNTHESIS
         if self.plan.voters:
             if left := silent(self.plan, debate, case):
@@ -171,6 +171,13 @@ class Settling:
 def _came_to_nothing(failed: Failure) -> bool:
     """Whether answers came, none of them of use: who asks again must expect the same."""
     return isinstance(failed.error, ModelError) and repair_of(failed.error) is not None
+
+
+def _closed_early(debate: Debate, case: Case) -> Ending:
+    """With what is there: objections that nobody could answer any more make it a stalemate."""
+    if any(vote.counts for vote in objections_in(case.ballot)):
+        return Ending(_words_of(debate, best_voted_on(case.votes)), Status.STALEMATE, None)
+    return Ending(last_word(debate), Status.SYNTHESIS, None)
 
 
 def _unheard(failed: Failure) -> Exception:

@@ -465,13 +465,14 @@ async def test_door_closes_at_once_where_it_cannot_be_afforded_to_settle_its_syn
     require_within(hall, plan)
     debate, record = run.debate, record_of(run.debate)
     assert steps_of(model) == before(settling)
-    assert (debate.state.status, debate.state.marks) == (Status.SYNTHESIS, (CLOSED_EARLY,))
-    assert ended_as(debate.state) is Exit.DEGRADED
+    cast = before(settling).count("vote")
+    ends, code = (Status.STALEMATE, Exit.NO_CONSENSUS) if cast else (Status.SYNTHESIS, Exit.DEGRADED)
+    assert (debate.state.status, debate.state.marks) == (ends, (CLOSED_EARLY,))
+    assert ended_as(debate.state) is code
     (reached,) = [event for event in events if isinstance(event, LimitReached)]
     assert (reached.limit, reached.closes) == ("tokens", True)
     assert record.closed_early == f"Door closed before the plan's end, at a limit. {reached.message}"
     assert (record.decision, debate.notes(About.ACCOUNT)) == (debate.turns[-1].text, ())
-    cast = before(settling).count("vote")
     assert (len(record.votes), record.agreed) == (cast, False)
     assert [(each.id, each.role) for each in record.dissent] == ([("O1", Role.WIND)] if cast else [])
     assert run.unused == ()
