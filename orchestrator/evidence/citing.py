@@ -2,6 +2,10 @@
 
 A citation names a piece by its id or its path, and lines of it: `[E1:12-18]`, `[docs/billing.md:12]`. The words it
 quotes stand in its brackets, `[E1:12: "…"]`, or directly before or behind it: `"…" [E1:12]`, `[E1:12] "…"`.
+
+What names no piece is a citation all the same, and a broken one, where it can only be meant as one: an id; a path with
+a slash and an ending; where there is evidence, also a bare name that ends as sources and documents do
+(`[README.md:12]`). So `[example.com:443]`, `[db.internal:5432]` and `[12:30]` are none.
 """
 
 from __future__ import annotations
@@ -158,12 +162,21 @@ def _brackets(prose: Prose, paths: tuple[str, ...]) -> Iterator[_Place]:
 _BEFORE_WORDS = re.compile(r"[ \t]*[:,;]?[ \t]*\n?[ \t]*")
 _CLOSES = re.compile(r"[ \t]*\]")
 _PATH = r"(?:\.{0,2}/)?(?:[\w.~@+-]{1,100}/)+[\w.~@+-]{0,100}\.[A-Za-z]\w{0,9}"  # also of a file that is not there
+_ENDINGS = (  # of sources and documents; com, app, net, info and the like are rather those of hosts
+    "adoc|csv|docx|ipynb|log|markdown|md|mdx|pdf|rst|tex|tsv|txt|"
+    "cfg|conf|env|gradle|hcl|ini|json|jsonl|lock|properties|proto|tf|toml|"
+    "css|diff|graphql|htm|html|patch|sass|scss|svelte|svg|vue|xml|yaml|yml|"
+    "bash|c|cc|cjs|clj|cpp|cs|cxx|dart|erl|ex|exs|go|groovy|h|hpp|hs|java|jl|js|jsx|kt|kts|lua|m|mjs|ml|mm|"
+    "php|pl|ps1|py|pyi|r|rb|rs|scala|sh|sol|sql|swift|ts|tsx|zig|zsh"
+)
+_NAME = rf"[\w.~@+-]{{1,100}}\.(?i:{_ENDINGS})"
 
 
 @lru_cache(maxsize=16)
 def _opening(paths: tuple[str, ...]) -> re.Pattern[str]:
     """A citation up to its lines. What looks like no path is one all the same when the evidence has it."""
     known = "".join(f"|{re.escape(path)}" for path in sorted(paths, key=len, reverse=True))
+    known += f"|{_NAME}" if paths else ""
     return re.compile(rf"\[(E[1-9][0-9]{{0,8}}|{_PATH}{known}):([0-9]{{1,9}})(?:[-–]([0-9]{{1,9}}))?")
 
 

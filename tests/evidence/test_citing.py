@@ -252,7 +252,37 @@ def test_a_quotation_that_does_not_hold_says_why(text: str, problem: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["[billing.md:3]", "[example.com:443]", "[http://a/b.html:80]", "[10:30]", "[docs/x:3]"]
+    "name", ["billing.md", "README.MD", "main.py", "tsconfig.build.json", ".eslintrc.yml", "Ü-1.c"]
+)
+def test_a_bare_name_that_ends_as_files_do_and_that_the_evidence_lacks_is_a_broken_citation(name: str) -> None:
+    assert problems(f"See [{name}:3].") == [f"there is no {name}; the evidence is E1, E2"]
+    assert problems(f'[{name}:3-4: "runs on"]') == [f"there is no {name}; the evidence is E1, E2"]
+    assert cited(f"See [{name}:3].", ()) == ()  # nothing was given that it could be meant to cite
+    assert check(Citation(name, 1, 1), [Evidence("E1", name, "", "one\n")]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[example.com:443]",
+        "[db.internal:5432]",
+        "[host:8080]",
+        "[localhost:80]",
+        "[10.0.0.1:22]",
+        "[12:30]",
+        "[10:30]",
+        "[v1.2:3]",
+        "[T3.C1:2]",
+        "[http://a/b.html:80]",
+        "[docs/x:3]",
+        "[Makefile:3]",
+        "[md:3]",
+        "[.md:3]",
+        "[a.mdown:3]",
+        "[see README.md:3]",
+        "[README.md]",
+        "README.md:3",
+    ],
 )
 def test_a_name_that_is_no_path_of_the_evidence_and_looks_like_none_is_no_citation(text: str) -> None:
     assert citations(text, TABLE) == ()
