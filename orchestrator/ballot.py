@@ -258,11 +258,16 @@ def names_of(votes: Iterable[CastVote]) -> tuple[str, ...]:
 _ANSWERS = re.compile(rf"{SAID}{LEAD}((?:[\[(]?O\d{{1,4}}[\])]?[\s,&*_]{{0,3}}(?:and\s)?)+)(.*)")
 
 
-def answered_in(text: str, objections: Iterable[CastVote]) -> tuple[CastVote, ...]:
-    """The objections that a refinement answers: those that a line begins with, with words behind the name."""
-    answered: set[str] = set()
+def answers_of(text: str) -> Iterator[tuple[str, str]]:
+    """What a refinement answers, objection by objection: a name that a line begins with, and the words behind it."""
     for line in structure.lines(text):
         match = _ANSWERS.fullmatch(line.text)
         if match and structure.says(match[2]):
-            answered |= set(re.findall(r"O\d{1,4}", match[1]))
+            words = match[2].lstrip(" \t*_:.,;—–-")
+            yield from ((name, words) for name in re.findall(r"O\d{1,4}", match[1]))
+
+
+def answered_in(text: str, objections: Iterable[CastVote]) -> tuple[CastVote, ...]:
+    """The objections that a refinement answers."""
+    answered = {name for name, _ in answers_of(text)}
     return tuple(vote for vote in objections if vote.name in answered)

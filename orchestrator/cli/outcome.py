@@ -19,7 +19,7 @@ from orchestrator.cli.plain import answer, json_text, tell, visible
 from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
 from orchestrator.evidence import with_broken_marked
-from orchestrator.export.markdown import marks_of, objections_of
+from orchestrator.export.marks import marks_of, objections_of, source_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
@@ -150,10 +150,18 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
 def _decision(debate: Debate, record: DecisionRecord, plan: Plan) -> str:
     """What was decided, its marks first, each broken citation marked; of a stalemate also what stands against it."""
     if debate.synthesis:
-        against = list(objections_of(record)) if record.status is Status.STALEMATE else []
-        told = [debate.synthesis.words, *(["Objections that stand:", *against] if against else [])]
-        return "\n\n".join([*marks_of(record), *(with_broken_marked(words, plan.evidence) for words in told)])
+        marks = marks_of(record, f"debate-hall show {record.thread_id}")
+        told = [debate.synthesis.words, *(_against(debate, record) if record.status is Status.STALEMATE else ())]
+        return "\n\n".join([*marks, *(with_broken_marked(words, plan.evidence) for words in told)])
     return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."
+
+
+def _against(debate: Debate, record: DecisionRecord) -> Iterator[str]:
+    objections = list(objections_of(record, debate))
+    source = source_of(debate)
+    if objections:
+        yield f"Objections that stand{f' (the synthesis is {source})' if source else ''}:"
+        yield from objections
 
 
 def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> Iterator[str]:

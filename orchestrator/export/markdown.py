@@ -1,4 +1,4 @@
-"""A decision record as a MADR-style ADR: the decision first, then what it rests on.
+"""A decision record as a MADR-style ADR: the decision in a sentence, then whole, then what it rests on.
 
 What models wrote stands in block quotes, so that no heading, fence or list in it can pass for this document's own, and
 its HTML is shown as text: `</blockquote>` would end the quote, and `<!--` hide all that follows. Behind a citation in
@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from orchestrator.evidence import Evidence, with_broken_marked
+from orchestrator.export.marks import marks_of, objections_of, source_of
 from orchestrator.export.safe import cell, code, glimpse, listed, one_line, quote
+from orchestrator.grounds import Grounds
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.terms import Role, Status
 from orchestrator.plan import Plan
 from orchestrator.record import DecisionRecord
 from orchestrator.seating import SeatCost
-
-REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
+from orchestrator.wording import counted
 
 _MADR_STATUS = {
     Status.ACTIVE: "draft",
@@ -26,6 +27,7 @@ _MADR_STATUS = {
     Status.FORCE_CLOSED: "rejected",
 }
 
+INCOMPLETE = "What is incomplete"  # the heading of the list
 
 Said = Callable[[str], str]
 """Makes a seat's words one line, its broken citations marked."""
@@ -46,24 +48,28 @@ def render_adr(record: DecisionRecord, debate: Debate) -> str:
     sections = [
         _front_matter(record),
         f"# {one_line(record.title)}",
-        *(f"**{one_line(mark)}**" for mark in marks_of(record)),
+        *(f"**{one_line(mark)}**" for mark in marks_of(record, f"“{INCOMPLETE}” below")),
+        quote(with_broken_marked(record.summary, evidence)) if record.summary else "",
         "## Context and Problem Statement",
         quote(record.question),
         *_evidence(record),
         "## Considered Options",
-        listed(_options(record, said) if record.options else _opening_words(debate, evidence)),
+        listed(
+            _options(record, Grounds.of(debate, evidence), said) if record.options else _opening_words(debate, evidence)
+        ),
         "## Decision Outcome",
         *_outcome(record, debate, evidence),
+        *_section("### Earlier decisions that it touches", _earlier_decisions(record)),
         *_section("### Consequences", _consequences(record, said)),
         "### Constraints",
         listed(_constraints(record, said)),
-        *_section("### Objections that stand", map(said, objections_of(record))),
+        *_section("### Objections that stand", map(said, objections_of(record, debate))),
         "### Confirmation",
         listed(_confirmation(record, said)),
         *_section("### What it hangs on", _hangs_on(record)),
         *_section("### First steps", _actions(record, said)),
         *_section("### Assumptions", _assumptions(record, said)),
-        *_section("### What is incomplete", map(one_line, record.incomplete)),
+        *_section(f"### {INCOMPLETE}", map(one_line, record.incomplete)),
         "## More Information",
         _seats(record.seats),
         listed(_facts(record)),
@@ -77,38 +83,6 @@ def _front_matter(record: DecisionRecord) -> str:
     return f"---\nstatus: {status}\ndate: {record.decided_at[:10]}\n---"
 
 
-def marks_of(record: DecisionRecord) -> Iterator[str]:
-    """What every output says first, a sentence each."""
-    if record.rehearsal:
-        yield REHEARSAL_MARK
-    if record.degraded:
-        yield f"DEGRADED: {' '.join(record.degraded)}"
-    if record.closed_early is not None:
-        yield f"CLOSED EARLY: {record.closed_early}"
-    yield from cautions_of(record)
-
-
-def cautions_of(record: DecisionRecord) -> Iterator[str]:
-    """What is to be said of the decision itself: that it is none, not agreed, or not borne out."""
-    if record.status is Status.STALEMATE:
-        objected = any(dissent.turn is None for dissent in record.dissent)
-        why = "the objections below were not settled" if objected else "votes that count from Wind and Wall are missing"
-        yield f"STALEMATE: {why}."
-    if record.status is Status.FORCE_CLOSED:
-        yield "CLOSED BY FORCE: there is no decision."
-    if record.incomplete:
-        what = "one thing in it does" if len(record.incomplete) == 1 else f"{len(record.incomplete)} things in it do"
-        yield f"INCOMPLETE: {what} not hold against the ledger, or is missing; the record lists what."
-
-
-def objections_of(record: DecisionRecord) -> Iterator[str]:
-    """The objections that stand, in their seats' own words, each with what would end it."""
-    for dissent in record.dissent:
-        ends = f" What would end it, a {dissent.settled_by}: {dissent.settlement}" if dissent.settlement else ""
-        rests = "" if dissent.grounded else " (it rests on nothing that exists, and does not count)"
-        yield f"{dissent.id}, {dissent.role} {dissent.agent}: {dissent.objection}{rests}{ends}"
-
-
 def _section(title: str, items: Iterable[str]) -> Iterator[str]:
     """A heading with a list under it, where there is something to list."""
     rows = list(items)
@@ -117,29 +91,43 @@ def _section(title: str, items: Iterable[str]) -> Iterator[str]:
         yield listed(rows)
 
 
-def _options(record: DecisionRecord, said: Said) -> Iterator[str]:
+def _options(record: DecisionRecord, grounds: Grounds, said: Said) -> Iterator[str]:
+    def named(name: str) -> str:
+        return said(name) if grounds.hold(name) else f"{said(name)}, which there is not"
+
     for option in record.options:
-        turns = ", ".join(f"T{turn}" for turn in option.turns)
-        because = f" ({', '.join(map(said, option.because))})" if option.because else ""
+        turns = ", ".join(named(f"T{turn}") for turn in option.turns)
+        because = f" ({', '.join(map(named, option.because))})" if option.because else ""
         taken = "taken" if option.taken else "not taken"
         yield f"{said(option.title)} ({turns or 'from no turn'}), {taken}: {said(option.why)}{because}"
 
 
+def _earlier_decisions(record: DecisionRecord) -> Iterator[str]:
+    for earlier in record.earlier_decisions:
+        touched = earlier.relation.replace("_", " ").capitalize()
+        yield f"{touched} {earlier.id} {code(earlier.path)}: “{one_line(earlier.theirs)}” – “{one_line(earlier.ours)}”"
+
+
 def _consequences(record: DecisionRecord, said: Said) -> Iterator[str]:
-    """MADR's words for them."""
-    yield from (f"{one.kind.capitalize()}, because {said(one.what)}" for one in record.consequences)
-    yield from (f"Risk: {said(risk.what)} Mitigation: {said(risk.mitigation)}" for risk in record.risks)
+    yield from (f"{one.kind.capitalize()}: {said(one.what)}" for one in record.consequences)
+    for risk in record.risks:
+        yield f"Risk: {_member(said(risk.what))} – mitigation: {said(risk.mitigation)}"
 
 
 def _actions(record: DecisionRecord, said: Said) -> Iterator[str]:
     for action in record.actions:
         by = ", ".join(said(word) for word in (action.who, action.by) if word)
-        yield f"{said(action.what)}{f' ({by})' if by else ''}"
+        yield f"{_member(said(action.what))} ({by})" if by else said(action.what)
 
 
 def _assumptions(record: DecisionRecord, said: Said) -> Iterator[str]:
     for one in record.assumptions:
-        yield f"{said(one.what)}{f' Check: {code(one.check)}' if one.check else ''}"
+        yield f"{_member(said(one.what))} – check: {code(one.check)}" if one.check else said(one.what)
+
+
+def _member(words: str) -> str:
+    """Words that others follow behind a dash or in brackets."""
+    return words.removesuffix(".")
 
 
 def _hangs_on(record: DecisionRecord) -> Iterator[str]:
@@ -149,7 +137,10 @@ def _hangs_on(record: DecisionRecord) -> Iterator[str]:
 def _evidence(record: DecisionRecord) -> Iterator[str]:
     if record.evidence:
         yield "Evidence that was on the table:"
-        yield listed(f"{piece.id} {code(piece.path)} ({piece.sha256})" for piece in record.evidence)
+        yield listed(
+            f"{piece.id} {code(piece.path)}{', an earlier decision' if piece.kind == 'adr' else ''} ({piece.sha256})"
+            for piece in record.evidence
+        )
 
 
 def _opening_words(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
@@ -165,7 +156,8 @@ def _opening_words(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str
 def _outcome(record: DecisionRecord, debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
     if debate.synthesis:
         none = "None. Door's worksheet closes with the questions that a decision must answer:"
-        yield none if record.rehearsal else "Door's synthesis, in its own words:"
+        source = source_of(debate)
+        yield none if record.rehearsal else f"Door's synthesis{f' ({source})' if source else ''}, in its own words:"
         yield quote(with_broken_marked(debate.synthesis.words, evidence))
     elif debate.closing:
         yield f"None. The debate was closed by force: {one_line(debate.closing.words)}"
@@ -205,14 +197,14 @@ def _seats(seats: Iterable[SeatCost]) -> str:
 
 
 def _facts(record: DecisionRecord) -> Iterator[str]:
-    cost = "unknown (not every turn's price is known)" if record.cost_usd is None else f"${record.cost_usd:.4f}"
+    cost = "unknown (not every price is known)" if record.cost_usd is None else f"${record.cost_usd:.4f}"
     yield f"Thread: `{record.thread_id}`"
     yield f"Head of the ledger: `{record.head}`"
     if record.citations:
         yield f"Citations: {len(record.citations)}, of which {record.citations_broken} broken"
     if record.plan_hash:
         yield f"Plan: `{record.plan_hash}`"
-    yield f"Cost of the turns: {cost}"
+    yield f"Cost: {cost}"
     yield from _of_the_decision(record)
     yield from _of_the_run(record)
 
@@ -224,17 +216,14 @@ def _of_the_decision(record: DecisionRecord) -> Iterator[str]:
         yield f"To be reviewed by {record.review_by}"
     if record.confidence:
         yield f"Confidence, Door's own: {record.confidence.level}. {one_line(record.confidence.why)}"
-    for earlier in record.earlier_decisions:
-        touched = earlier.relation.replace("_", " ")
-        yield f"{touched} {earlier.id} {code(earlier.path)}: “{one_line(earlier.theirs)}” – “{one_line(earlier.ours)}”"
 
 
 def _of_the_run(record: DecisionRecord) -> Iterator[str]:
     if record.turns_not_needed:
-        yield f"Closed early, with nothing open: {record.turns_not_needed} planned turns were not needed"
+        yield f"Closed early, with nothing open: {counted(record.turns_not_needed, 'planned turn')} not needed"
     for attempts in record.attempts:
         yield f"{attempts.slot}: calls that brought nothing: {one_line('; '.join(attempts.failed))}"
     if record.resumed:
-        yield f"Resumed {record.resumed} {'time' if record.resumed == 1 else 'times'}"
+        yield f"Resumed {counted(record.resumed, 'time')}"
     yield from (f"Changed: {one_line(change)}" for change in record.changes)
     yield from (f"Uncertain: {one_line(call)}" for call in record.uncertain)

@@ -251,11 +251,12 @@ class RunTools:
 
 def _told_of(debate: Debate) -> tuple[Sequence[str], Sequence[str]]:
     """What is to be said of a decision, and what stands against it."""
-    from orchestrator.export.markdown import cautions_of, objections_of  # here: what makes records is slow to load
+    from orchestrator.export.marks import cautions_of, objections_of  # here: what makes records is slow to load
     from orchestrator.record import record_of
 
     record = record_of(debate)
-    return tuple(cautions_of(record)), tuple(objections_of(record))
+    listing = f"incomplete in debate://{record.thread_id}/record"
+    return tuple(cautions_of(record, listing)), tuple(objections_of(record, debate))
 
 
 def _voices(

@@ -123,14 +123,15 @@ def test_a_stalemate_prints_the_best_synthesis_each_objection_and_what_would_end
     result = debate("--consensus")
     assert result.exit_code == 4, result.output
     mark, _, rest = result.stdout.partition("\n\n")
-    synthesis, _, objections = rest.partition("\n\nObjections that stand:\n\n")
+    synthesis, _, objections = rest.partition("\n\nObjections that stand (the synthesis is T3):\n\n")
     assert mark == "STALEMATE: the objections below were not settled."
     assert synthesis.startswith("## SYNTHESIS\nCall 4 decides")  # one objection, and two against each refinement
     made = [("Wall", 1), ("Wind", 2), ("Wall", 2), ("Wind", 3), ("Wall", 3)]
     reasons = [f"{role.lower()}-agent cannot carry ballot {ballot}." for role, ballot in made]
     assert objections.rstrip("\n").split("\n\n") == [
         f"O{number}, {role} {role.lower()}-agent: {reason} {MEASUREMENT}{reason}"
-        for number, ((role, _), reason) in enumerate(zip(made, reasons, strict=True), 1)
+        + (f" Door in refinement {ballot}: It is answered by step 1." if ballot < 3 else "")
+        for number, ((role, ballot), reason) in enumerate(zip(made, reasons, strict=True), 1)
     ]
     assert len(asked_to(REFINEMENT, model_server)) == 2
     page = (Path("debates") / THREAD / "decision.md").read_text()

@@ -13,7 +13,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from building import THREAD, evidence_of, hall_at, plan_of
-from orchestrator.export.markdown import REHEARSAL_MARK, render_adr
+from orchestrator.account import Action, Assumption, Consequence, Option, Risk
+from orchestrator.evidence import Evidence
+from orchestrator.evidence_used import EarlierDecision
+from orchestrator.export.markdown import render_adr
+from orchestrator.export.marks import REHEARSAL_MARK
 from orchestrator.export.safe import quote
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
@@ -26,6 +30,7 @@ from orchestrator.runner import open_debate
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 WHERE_NEEDED = {
+    "Earlier decisions that it touches",
     "Consequences",
     "Objections that stand",
     "What it hangs on",
@@ -265,7 +270,7 @@ def front_of(document: str) -> str:
 def test_a_synthesis_is_proposed(tmp_path: Path) -> None:
     document = rendered(debate_of(tmp_path / "state", "Therefore an outbox."))
     assert front_of(document) == "status: proposed"
-    assert "Door's synthesis, in its own words:\n\n> Therefore an outbox." in document
+    assert "Door's synthesis (T3), in its own words:\n\n> Therefore an outbox." in document
 
 
 def test_an_open_debate_is_a_draft_that_has_decided_nothing(tmp_path: Path) -> None:
@@ -311,4 +316,95 @@ def test_an_unknown_cost_is_said_and_a_known_one_is_in_dollars(tmp_path: Path) -
     rows = [line for line in document.split("\n") if line.startswith("| W") or line.startswith("| D")]
     costs: list[Any] = [row.split("|")[-2].strip() for row in rows]
     assert costs == ["$0.5000", "unknown", "unknown"]
-    assert "- Cost of the turns: unknown (not every turn's price is known)" in document
+    assert "- Cost: unknown (not every price is known)" in document
+
+
+# -------------------------------------------------------------------------------------------- what Door accounted for
+
+
+ADR = Evidence("E2", "adr/0001-queue.md", "sha256:4567", "# We use a queue\n\nBilling writes to a queue.\n", kind="adr")
+ACCOUNT: dict[str, Any] = {
+    "summary": "Billing moves to Kafka, one table at a time.",
+    "options": (
+        Option(title="Stay", turns=(1,), taken=False, why="It is slow.", because=("T2.C1", "T9.C1")),
+        Option(title="Move", turns=(3, 42), taken=True, why="It is fast.", because=()),
+    ),
+    "consequences": (Consequence(kind="good", what="Faster."), Consequence(kind="bad", what="Kafka must be run.")),
+    "risks": (Risk(what="Loss.", mitigation="T3 says how."),),
+    "actions": (Action(what="Rehearse it.", who="ops", by="March"), Action(what="Switch.", who=None, by=None)),
+    "assumptions": (
+        Assumption(what="The load doubles.", check="psql -c 'select 1'"),
+        Assumption(what="It holds.", check=None),
+    ),
+    "earlier_decisions": (
+        EarlierDecision(
+            id="E2", path=ADR.path, relation="supersedes", theirs="Billing writes to a queue.", ours="It is moved."
+        ),
+        EarlierDecision(id="E2", path=ADR.path, relation="builds_on", theirs="We use a queue", ours="It is kept."),
+    ),
+}
+
+
+def accounted(folder: Path, **changes: Any) -> str:
+    plan = plan_of(evidence=[evidence_of(), ADR])
+    debate = debate_of(folder, "It is moved. It is kept.", topic="Kafka?", plan=plan)
+    record = make_record(debate, plan)
+    return render_adr(record.model_copy(update={"incomplete": (), **ACCOUNT, **changes}), debate)
+
+
+def section(document: str, heading: str) -> list[str]:
+    """The lines under a heading that are not blank."""
+    _, _, rest = document.partition(f"# {heading}\n")
+    lines = rest.split("\n")
+    end = next((at for at, line in enumerate(lines) if line.startswith("#")), len(lines))
+    return [line for line in lines[:end] if line]
+
+
+def test_the_decision_in_a_sentence_stands_under_the_title_and_what_is_to_be_said_of_it(tmp_path: Path) -> None:
+    document = accounted(tmp_path / "state", incomplete=("T2.C1 has no outcome.",))
+    assert [line for line in body_of(document).split("\n") if line][:4] == [
+        "# Kafka?",
+        "**INCOMPLETE: one thing in it does not hold against the ledger, or is missing; see “What is incomplete” "
+        "below.**",
+        "> Billing moves to Kafka, one table at a time.",
+        "## Context and Problem Statement",
+    ]
+    assert section(document, "What is incomplete") == ["- T2.C1 has no outcome."]
+
+
+def test_several_things_that_are_incomplete_are_many(tmp_path: Path) -> None:
+    document = accounted(tmp_path / "state", incomplete=("One.", "Two."))
+    assert "2 things in it do not hold against the ledger, or are missing; see" in document
+
+
+def test_earlier_decisions_stand_beside_the_decision_and_are_told_from_other_evidence(tmp_path: Path) -> None:
+    document = accounted(tmp_path / "state")
+    assert section(document, "Earlier decisions that it touches") == [
+        "- Supersedes E2 `adr/0001-queue.md`: “Billing writes to a queue.” – “It is moved.”",
+        "- Builds on E2 `adr/0001-queue.md`: “We use a queue” – “It is kept.”",
+    ]
+    order = headings(document)
+    assert order.index("Earlier decisions that it touches") == order.index("Decision Outcome") + 1
+    assert section(document, "Context and Problem Statement")[-2:] == [
+        "- E1 `notes.md` (sha256:0123)",
+        "- E2 `adr/0001-queue.md`, an earlier decision (sha256:4567)",
+    ]
+    require_only_ours(document)
+
+
+def test_the_parts_of_what_door_accounts_for_are_set_apart(tmp_path: Path) -> None:
+    document = accounted(tmp_path / "state")
+    assert section(document, "Consequences") == [
+        "- Good: Faster.",
+        "- Bad: Kafka must be run.",
+        "- Risk: Loss – mitigation: T3 says how.",
+    ]
+    assert section(document, "First steps") == ["- Rehearse it (ops, March)", "- Switch."]
+    assert section(document, "Assumptions") == ["- The load doubles – check: `psql -c 'select 1'`", "- It holds."]
+
+
+def test_what_an_option_rests_on_and_is_not_there_is_marked(tmp_path: Path) -> None:
+    assert section(accounted(tmp_path / "state"), "Considered Options") == [
+        "- Stay (T1), not taken: It is slow. (T2.C1, T9.C1, which there is not)",
+        "- Move (T3, T42, which there is not), taken: It is fast.",
+    ]

@@ -12,7 +12,7 @@ import pytest
 from building import THREAD, account_text, hall_at, hold, plan_of, priced, voices, vote_text
 from golden.planting import CONSTRAINT, Parts, answered, door, held, objection, stated, wall
 from orchestrator.decided import Dissent, LoadBearing
-from orchestrator.export.markdown import marks_of
+from orchestrator.export.marks import marks_of
 from orchestrator.hall.terms import About, Role, SettledBy, Status
 from orchestrator.plan import Plan
 from orchestrator.record import record_of
@@ -224,7 +224,7 @@ async def test_a_constraint_is_load_bearing_where_an_option_or_the_agreement_han
 async def test_a_stalemate_says_whether_objections_or_votes_that_count_are_missing(tmp_path: Path) -> None:
     objected = await held(tmp_path / "objected", council(), TABLE | {"vote of validator": objection("The rota.")})
     empty = await held(tmp_path / "empty", council(), TABLE | {"vote": vote_text(rests_on=["T99"])})
-    assert [list(marks_of(run.record)) for run in (objected, empty)] == [
+    assert [list(marks_of(run.record, "the list")) for run in (objected, empty)] == [
         ["STALEMATE: the objections below were not settled."],
         ["STALEMATE: votes that count from Wind and Wall are missing."],
     ]

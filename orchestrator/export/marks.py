@@ -1,0 +1,100 @@
+"""What every output says of a decision in the same words: its marks, its source, what stands against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from orchestrator.ballot import answers_of
+from orchestrator.constraints import CLOSE, statements
+from orchestrator.decided import Dissent
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Refined
+from orchestrator.hall.terms import Role, Status
+from orchestrator.record import DecisionRecord
+
+REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
+
+
+def marks_of(record: DecisionRecord, listing: str) -> Iterator[str]:
+    """What every output says first, a sentence each.
+
+    Args:
+        listing: where this output lists what is incomplete.
+    """
+    if record.rehearsal:
+        yield REHEARSAL_MARK
+    if record.degraded:
+        yield f"DEGRADED: {' '.join(record.degraded)}"
+    if record.closed_early is not None:
+        yield f"CLOSED EARLY: {record.closed_early}"
+    yield from cautions_of(record, listing)
+
+
+def cautions_of(record: DecisionRecord, listing: str) -> Iterator[str]:
+    """What is to be said of the decision itself: that it is none, not agreed, or not borne out."""
+    if record.status is Status.STALEMATE:
+        objected = any(dissent.turn is None for dissent in record.dissent)
+        why = "the objections below were not settled" if objected else "votes that count from Wind and Wall are missing"
+        yield f"STALEMATE: {why}."
+    if record.status is Status.FORCE_CLOSED:
+        yield "CLOSED BY FORCE: there is no decision."
+    if record.incomplete:
+        number = len(record.incomplete)
+        what = "one thing in it does" if number == 1 else f"{number} things in it do"
+        lacks = "is missing" if number == 1 else "are missing"
+        yield f"INCOMPLETE: {what} not hold against the ledger, or {lacks}; see {listing}."
+
+
+def source_of(debate: Debate) -> str | None:
+    """Which text a debate closed with: T12, refinement 2; None where the closing words stand nowhere else."""
+    closing = debate.synthesis
+    if closing is None or closing.text is None:
+        return None
+    texts = {each.where: each.said.text for each in statements(debate) if each.said.role is Role.DOOR}
+    return next((where for where in reversed(texts) if where != CLOSE and texts[where] == closing.text), None)
+
+
+def objections_of(record: DecisionRecord, debate: Debate) -> Iterator[str]:
+    """The objections that stand, a line each, in their seats' own words, with what would end it and Door's answers.
+
+    What a seat has objected several times in the same words is told once, with all its names.
+    """
+    answers = _answers(debate)
+    same: dict[tuple[object, ...], list[Dissent]] = {}
+    for dissent in record.dissent:
+        said = (dissent.objection, dissent.settlement or "")
+        folded = (" ".join(words.casefold().split()) for words in said)
+        by = (dissent.role, dissent.agent, dissent.lens, dissent.turn, dissent.grounded)
+        same.setdefault((*by, *folded), []).append(dissent)
+    for told in same.values():
+        names = [dissent.id for dissent in told]
+        answered = [answer for name in names for answer in answers.get(name, ())]
+        yield _in_a_row(
+            [f"{', '.join(names)}, {told[0].role} {told[0].agent}: {told[0].objection}", *_of(told[0]), *answered]
+        )
+
+
+def _of(dissent: Dissent) -> Iterator[str]:
+    """What is to be said of an objection behind its words."""
+    if not dissent.grounded:
+        yield "It rests on nothing that exists, and does not count."
+    if dissent.settlement:
+        yield f"What would end it, a {dissent.settled_by}: {dissent.settlement}"
+
+
+def _answers(debate: Debate) -> dict[str, list[str]]:
+    """What Door's refinements answer to each objection, by its name."""
+    found: dict[str, list[str]] = {}
+    for line in debate.of(Refined):
+        body = line.entry.body
+        assert isinstance(body, Refined), "only refinements were asked for"
+        for name, words in answers_of(line.text or ""):
+            found.setdefault(name, []).append(f"Door in refinement {body.number}: {words}")
+    return found
+
+
+def _in_a_row(parts: Iterable[str]) -> str:
+    """Words of several voices on one line, each but the last ending as a sentence does."""
+    *before, last = (" ".join(words.split()) for words in parts)
+    ends = (".", "!", "?", "…", ".”", '."')
+    return " ".join([*(words if words.endswith(ends) else f"{words}." for words in before), last])
