@@ -12,16 +12,9 @@ import click
 
 from orchestrator.errors import UsageError
 from orchestrator.secrets import scrub
+from orchestrator.wording import STEERING, visible
 
-_C0 = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
-_STEERING = (*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # DEL, C1, what reorders a line
-_VISIBLE = {**_C0, **dict.fromkeys(_STEERING, 0xFFFD), 0x7F: 0x2421}
-_ESCAPED = {code: f"\\u{code:04x}" for code in _STEERING}
-
-
-def visible(text: str) -> str:
-    """Returns text in which whatever steers a terminal (escapes, carriage returns, reordering) is a visible sign."""
-    return text.replace("\r\n", "\n").translate(_VISIBLE)
+_ESCAPED = {code: f"\\u{code:04x}" for code in STEERING}
 
 
 def json_text(value: Any) -> str:

@@ -14,7 +14,7 @@ from orchestrator import run_folder
 from orchestrator.background import hold
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
-from orchestrator.cli.plain import answer, json_text, tell, visible
+from orchestrator.cli.plain import answer, json_text, tell
 from orchestrator.cli.progress import progress_lines
 from orchestrator.errors import LedgerBroken, ThreadExists, UnknownThread, UsageError
 from orchestrator.evidence import MAX_BYTES
@@ -27,6 +27,7 @@ from orchestrator.runner import Run, open_debate
 from orchestrator.taking_up import TakeUp
 from orchestrator.thread_id import thread_id_for
 from orchestrator.wanted import Wanted, prepare
+from orchestrator.wording import visible
 from orchestrator.worker import in_thread
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import run_folder
-from orchestrator.cli.plain import answer, json_text, visible
+from orchestrator.cli.plain import answer, json_text
 from orchestrator.errors import UsageError
 from orchestrator.files import write_atomically
 from orchestrator.hall.debate import Debate, Line
@@ -17,6 +17,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
 from orchestrator.hall.terms import Status
 from orchestrator.record import record_of, title_of
+from orchestrator.wording import visible
 
 
 @contextmanager

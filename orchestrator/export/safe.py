@@ -1,9 +1,14 @@
-"""Words of models as Markdown that cannot leave its place: no heading, list, fence, link or HTML of theirs counts."""
+"""Words of models as Markdown that cannot leave its place: no heading, list, fence, link or HTML of theirs counts.
+
+Line ends of all kinds end a line; any other control character is shown as a sign, as it is on standard output.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+
+from orchestrator.wording import visible
 
 _OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])")
 _OPENS_CODE = re.compile(r"(`{3,}(?!.*`)|~{3,}).*")
@@ -13,7 +18,7 @@ _GLIMPSE = 160  # characters
 
 def quote(text: str) -> str:
     """Returns text as a Markdown block quote, which nothing in it can leave."""
-    return "\n".join(f"> {line}".rstrip() for line in _without_html(text.splitlines()))
+    return "\n".join(f"> {line}".rstrip() for line in _without_html(map(visible, text.splitlines())))
 
 
 def _without_html(rows: Iterable[str]) -> Iterator[str]:
@@ -44,12 +49,12 @@ def glimpse(text: str) -> str:
 
 def one_line(text: str) -> str:
     """One line that opens no markup: line ends become spaces, and what could begin HTML or a link is shown as text."""
-    words = " ".join(text.split()).replace("\\", "\\\\").replace("`", "'").replace("[", "\\[")
+    words = visible(" ".join(text.split())).replace("\\", "\\\\").replace("`", "'").replace("[", "\\[")
     return _OPENS_HTML.sub("&lt;", words)
 
 
 def code(text: str) -> str:
-    words = " ".join(text.split()).replace("`", "'")
+    words = visible(" ".join(text.split())).replace("`", "'")
     return f"`{words}`"
 
 

@@ -18,7 +18,7 @@ from orchestrator.evidence import Evidence
 from orchestrator.evidence_used import EarlierDecision
 from orchestrator.export.markdown import render_adr
 from orchestrator.export.marks import REHEARSAL_MARK
-from orchestrator.export.safe import quote
+from orchestrator.export.safe import cell, code, glimpse, one_line, quote
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.terms import About, Role
@@ -26,6 +26,7 @@ from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.plan import Plan
 from orchestrator.record import make_record
 from orchestrator.runner import open_debate
+from orchestrator.wording import visible
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
@@ -70,6 +71,7 @@ HOSTILE = [
     pytest.param("`open code", id="open code"),
     pytest.param("> > # quoted\n\n# unquoted", id="quotes"),
     pytest.param("\t# code\n\n    # code", id="indented"),
+    pytest.param("\x1b[2J\x1b]0;title\x07 \x9b31m\x7f \u202eevil\u202c", id="what steers a terminal"),
 ]
 
 
@@ -228,6 +230,20 @@ def test_no_sequence_of_lines_leaves_a_quote_or_becomes_html(lines: list[str]) -
         "paragraph_close",
     ]
     assert not [token for token in every(tokens) if token.type in ("html_block", "html_inline")]
+
+
+@given(text=st.text() | st.sampled_from(["\x1b[2J", "\u202eevil"]))
+@settings(deadline=None)
+def test_nothing_that_steers_a_terminal_is_left_of_what_is_said(text: str) -> None:
+    for shown in (quote(text), one_line(text), code(text), cell(text), glimpse(text)):
+        assert visible(shown) == shown
+
+
+def test_a_control_character_is_shown_as_it_is_on_standard_output(tmp_path: Path) -> None:
+    document = rendered(debate_of(tmp_path / "state", "A \x1b[31mred\x07 word.", topic="Kafka?"))
+    assert visible(document) == document
+    assert "> A ␛[31mred␇ word." in document
+    assert "- T1, ideator, round 1: A ␛\\[31mred␇ word." in document
 
 
 def test_code_in_a_quote_keeps_its_brackets() -> None:
