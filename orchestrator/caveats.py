@@ -10,7 +10,7 @@ from orchestrator.hall.cognition import findings
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Turn
 from orchestrator.hall.terms import Role
-from orchestrator.likeness import near_duplicates
+from orchestrator.likeness import Alike, near_duplicates
 from orchestrator.plan import Plan
 from orchestrator.seating import Contribution
 
@@ -54,7 +54,7 @@ def of_balance(debate: Debate, written: Sequence[Contribution]) -> Iterator[str]
 
 
 def of_likeness(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Turns of different seats of one role that barely differ.
+    """Turns of different seats of one role that barely differ, a sentence for all that hang together.
 
     What a seat may quote is no likeness: the topic, the evidence, and the roles that speak before its own in a round.
     """
@@ -62,16 +62,38 @@ def of_likeness(debate: Debate, evidence: Sequence[Evidence]) -> Iterator[str]:
     common = [debate.opening.words, *(piece.text for piece in evidence)]
     for line in debate.turns:
         said[line.turn.role][line.turn.turn_index + 1] = line
-    for lines in said.values():
+    for role, lines in said.items():
         texts = [(number, line.text) for number, line in lines.items() if line.text is not None]
-        for pair in near_duplicates(texts, common):
-            one, other = _seat_of(lines[pair.first].turn), _seat_of(lines[pair.second].turn)
-            if one != other:
-                alike = f"barely differ ({pair.share * 100:.0f} % of their words run alike)."
-                yield f"T{pair.first} ({one}) and T{pair.second} ({other}) {alike}"
+        found = near_duplicates(texts, common)
+        pairs = [pair for pair in found if _seat_of(lines[pair.first].turn) != _seat_of(lines[pair.second].turn)]
+        for group in _hanging_together(pairs):
+            numbers = sorted({number for pair in group for number in (pair.first, pair.second)})
+            yield _barely_differ(role, [lines[number].turn for number in numbers], group)
         common += [text for _, text in texts]
 
 
-def _seat_of(turn: Turn) -> str:
-    lens = f", lens {turn.seat.lens}" if turn.seat and turn.seat.lens else ""
-    return f"{turn.role}, {turn.agent_role or 'unnamed'}{lens}"
+def _hanging_together(pairs: Sequence[Alike]) -> list[list[Alike]]:
+    """The pairs in groups: whatever is alike with one turn of a group belongs to it."""
+    groups: list[list[Alike]] = []
+    for pair in pairs:
+        touched = [group for group in groups if any({pair.first, pair.second} & {it.first, it.second} for it in group)]
+        groups = [group for group in groups if group not in touched]
+        groups.append([*(it for group in touched for it in group), pair])
+    return sorted(groups, key=lambda group: min(pair.first for pair in group))
+
+
+def _barely_differ(role: Role, turns: Sequence[Turn], pairs: Sequence[Alike]) -> str:
+    names = _and([f"T{turn.turn_index + 1}" for turn in turns])
+    agents = _and(list(dict.fromkeys(turn.agent_role or "unnamed" for turn in turns)))
+    least, most = (f"{share(pair.share for pair in pairs) * 100:.0f}" for share in (min, max))
+    shares = most if least == most else f"{least} to {most}"
+    return f"{names} ({role}, {agents}) barely differ ({shares} % of their words run alike)."
+
+
+def _and(names: Sequence[str]) -> str:
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _seat_of(turn: Turn) -> tuple[str | None, str | None]:
+    return turn.agent_role, turn.seat.lens if turn.seat else None

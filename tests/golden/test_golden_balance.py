@@ -123,7 +123,7 @@ async def test_agents_whose_turns_barely_differ_are_named_with_the_share(
     record = await laboratory(tmp_path, changed)
     found = [warning for warning in record.warnings if "barely differ" in warning]
     assert [warning.partition(" barely")[0] for warning in found] == (
-        ["T1 (Wind, ideator) and T2 (Wind, edge-optimizer)"] if alike else []
+        ["T1 and T2 (Wind, ideator and edge-optimizer)"] if alike else []
     )
     if changed == 0:
         assert found[0].endswith("barely differ (100 % of their words run alike).")
