@@ -22,6 +22,7 @@ from orchestrator.layout import RoundShape, Slot, check_ratio, lay_out, seat_ord
 from orchestrator.shelves import is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.usage import MOST
+from orchestrator.wording import counted
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -131,7 +132,7 @@ class Limits(Shape):
 
     def __str__(self) -> str:
         told = [] if self.cost_usd is None else [f"${self.cost_usd:f}"]
-        told += [] if self.tokens is None else [f"{self.tokens:,} tokens"]
+        told += [] if self.tokens is None else [counted(self.tokens, "token")]
         told += [] if self.seconds is None else [f"{self.seconds:g} s"]
         return ", ".join(told)
 

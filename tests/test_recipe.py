@@ -459,3 +459,8 @@ def test_a_recipe_written_out_is_read_back() -> None:
 def test_every_bundled_recipe_explains_itself() -> None:
     for recipe in list_recipes(BUNDLED):
         assert Path(recipe.source).read_text().startswith("# ")
+
+
+def test_limits_are_told_with_what_they_count() -> None:
+    assert str(Limits(cost_usd=Decimal("2.50"), tokens=2000, seconds=600)) == "$2.50, 2,000 tokens, 600 s"
+    assert str(Limits(tokens=1)) == "1 token"

@@ -16,6 +16,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.export import export_json
 from orchestrator.hall.exported import Exported
 from orchestrator.hall.hall import Hall
+from orchestrator.wording import counted
 
 _LONGEST_REASON = 400  # characters: a damaged file may hold anything, of any length
 
@@ -80,10 +81,10 @@ def _line(check: Check, kept: Kept) -> str:
     if not check["verified"]:
         where = "" if check["bad_entry"] is None else f" at entry {check['bad_entry']}"
         return f"{check['thread_id']}: BROKEN{where}: {check['reason']}"
-    said = f"{check['thread_id']}: verified, {check['entries']} entries, head {check['head']}"
+    said = f"{check['thread_id']}: verified, {counted(check['entries'], 'entry', 'entries')}, head {check['head']}"
     if check["newer"] is not None:
-        newer = "1 entry is" if check["newer"] == 1 else f"{check['newer']} entries are"
-        said += f"; {newer} newer than {kept.name}"
+        are = "is" if check["newer"] == 1 else "are"
+        said += f"; {counted(check['newer'], 'entry', 'entries')} {are} newer than {kept.name}"
     if "signed_by" in check:
         said += f"; signed by the key {check['signed_by']}" if check["signed_by"] else "; not signed"
     return said

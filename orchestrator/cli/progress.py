@@ -47,7 +47,7 @@ def _(event: events.Resumed) -> str:
 
 @line_of.register
 def _(event: events.SeatMissing) -> str:
-    return f"  {event.slot:<10} {event.agent:<22} is missing, the round goes on without it: {event.message}"
+    return f"  {_who(event)} is missing, the round goes on without it: {event.message}"
 
 
 @line_of.register
@@ -90,18 +90,18 @@ def _(event: events.SentBack) -> str:
 
 @line_of.register
 def _(event: events.TurnCommitted) -> str:
-    return f"  {event.slot:<10} {event.agent:<22} committed as T{event.turn_index + 1}, {event.hash[:19]}…"
+    return f"  {_who(event)} committed as T{event.turn_index + 1}, {event.hash[:19]}…"
 
 
 @line_of.register
 def _(event: events.VoteCast) -> str:
-    return f"  {event.slot:<10} {event.agent:<22} votes: {event.choice}"
+    return f"  {_who(event)} votes: {event.choice}"
 
 
 @line_of.register
 def _(event: events.SynthesisRefined) -> str:
     answers = f", answers {', '.join(event.answers)}" if event.answers else ""
-    return f"  {event.slot:<10} {event.agent:<22} refined the synthesis{answers}"
+    return f"  {_who(event)} refined the synthesis{answers}"
 
 
 @line_of.register
@@ -128,8 +128,11 @@ _DONE = {
 }
 
 
-def _who(event: events.DraftEvent) -> str:
-    return f"{event.slot:<10} {event.agent:<22}"
+_OfASeat = events.DraftEvent | events.SeatMissing | events.TurnCommitted | events.VoteCast | events.SynthesisRefined
+
+
+def _who(event: _OfASeat) -> str:
+    return f"{event.slot:<16} {event.agent:<22}"  # as wide as R12.Door.account
 
 
 def _done(step: str) -> str:

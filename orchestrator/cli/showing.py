@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from orchestrator import run_folder
+from orchestrator.account import Account
 from orchestrator.cli.plain import answer, json_text
 from orchestrator.errors import UsageError
 from orchestrator.files import write_atomically
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Body, FloorGiven, Refined, Vote
+from orchestrator.hall.entries import Body, FloorGiven, Note, Refined, Vote
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
-from orchestrator.hall.terms import Status
+from orchestrator.hall.terms import About, Status
 from orchestrator.record import record_of, title_of
+from orchestrator.structured import Unreadable, read
 from orchestrator.wording import visible
 
 
@@ -83,6 +85,7 @@ def entries(debate: Debate) -> list[dict[str, Any]]:
             "kind": line.entry.body.kind,
             "at": line.entry.at,
             "by": _speaker(line.entry.body),
+            "says": _says(line.entry.body),
             "text": None if isinstance(line.entry.body, FloorGiven) else line.words,
             "hash": line.hash,
         }
@@ -91,8 +94,21 @@ def entries(debate: Debate) -> list[dict[str, Any]]:
 
 
 def _speaker(body: Body) -> str:
-    names = (getattr(body, name, None) for name in ("role", "agent_role", "by"))
+    seat = getattr(body, "seat", None)
+    agent = getattr(body, "agent_role", None) or (seat.agent if seat else None)
+    names = (getattr(body, "role", None), agent, getattr(body, "by", None))
     return ", ".join(name for name in names if name)
+
+
+def _says(body: Body) -> str | None:
+    """What its words are for, where its kind does not say so: how a seat votes, what a note is about."""
+    match body:
+        case Vote():
+            return body.choice
+        case Note():
+            return body.about
+        case _:
+            return None
 
 
 def entry_lines(found: Sequence[dict[str, Any]]) -> str:
@@ -100,8 +116,17 @@ def entry_lines(found: Sequence[dict[str, Any]]) -> str:
 
 
 def _entry_line(entry: dict[str, Any]) -> str:
-    said = ": ".join(part for part in (entry["by"], entry["text"] and title_of(entry["text"])) if part)
+    says = None if entry["says"] == About.REMARK else entry["says"] and entry["says"].replace("_", " ")
+    said = ": ".join(part for part in (entry["by"], says, entry["text"] and _title_of(entry)) if part)
     return f"{entry['seq']:>4}  {entry['kind']:<12}  {entry['at'][:16].replace('T', ' ')}  {said}"
+
+
+def _title_of(entry: dict[str, Any]) -> str:
+    """What its words begin with; of an account, which is JSON, the title in it."""
+    if entry["says"] == About.ACCOUNT:
+        with suppress(Unreadable):
+            return title_of(read(entry["text"], Account).title)
+    return title_of(entry["text"])
 
 
 def _turn(turn: TranscriptTurn) -> str:

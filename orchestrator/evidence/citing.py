@@ -19,6 +19,7 @@ from orchestrator.evidence.pieces import Evidence
 from orchestrator.evidence.prose import Prose
 from orchestrator.evidence.quotations import end_of_quotation, is_tight, quotation_after, quotation_before
 from orchestrator.evidence.standing import misquoted
+from orchestrator.wording import counted
 
 LONGEST_CLAIM = 300
 
@@ -86,7 +87,7 @@ def check(citation: Citation, evidence: Sequence[Evidence]) -> str | None:
     if citation.last < citation.first:
         return f"line {citation.last} stands before line {citation.first}"
     if citation.last > len(source.lines):
-        return f"{source.path} has {len(source.lines)} lines"
+        return f"{source.path} has {counted(len(source.lines), 'line')}"
     if citation.quote is not None:
         return misquoted(citation.quote, citation.first, citation.last, source)
     return None

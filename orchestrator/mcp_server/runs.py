@@ -30,6 +30,7 @@ from orchestrator.mcp_server.client_model import ClientModel
 from orchestrator.mcp_server.refusals import CodedTool, harmless
 from orchestrator.models.switchboard import CLIENT
 from orchestrator.run_state import RunState, run_state
+from orchestrator.wording import counted
 
 if TYPE_CHECKING:
     from orchestrator.mcp_server.launching import Launch, Launcher
@@ -286,7 +287,7 @@ def _client_of(plan: Plan, ctx: Context, wait: bool) -> ClientModel | None:
 
 def _in_words(run: RunState) -> str:
     at_work = ", ".join(f"{seat['role']} {seat['agent']}" for seat in run["drafting"])
-    where = f"round {run['round']} of {run['rounds']}, {run['turns']} turns" if run["rounds"] else "starting"
+    where = f"round {run['round']} of {run['rounds']}, {counted(run['turns'], 'turn')}" if run["rounds"] else "starting"
     return f"{run['state']}: {where}{f'; drafting: {at_work}' if at_work else ''}"
 
 

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from building import account_text
+from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.runs import RunDesk, this_process
 from orchestrator.hall.store import Holder
@@ -414,7 +417,7 @@ def test_the_entries_of_a_debate_are_listed_with_their_numbers(hall: Command, sp
             rf"   2  turn          {stamp}  Wall: The outbox has no owner, and nobody answers for what is in it\.",
             rf"   3  turn          {stamp}  Door: An outbox table\.",
             rf"   4  note          {stamp}  the lead: A remark about the weather\.",
-            rf"   5  vote          {stamp}  Wall: As I said, .*",
+            rf"   5  vote          {stamp}  Wall: object: As I said, .*",
             rf"   6  refined       {stamp}  An outbox table, because .*",
             rf"   7  extended      {stamp}  the lead: One more round\.",
             rf"   8  tombstoned    {stamp}  It was rude\.",
@@ -427,6 +430,28 @@ def test_the_entries_of_a_debate_are_listed_with_their_numbers(hall: Command, sp
         opened.pick_next_speaker("2026-01-08-mediated", "Wind")
     given = as_json(hall("show", "2026-01-08-mediated", "--entries", "--json"))[1]
     assert (given["seq"], given["kind"], given["by"], given["text"]) == (1, "floor_given", "Wind", None)
+
+
+def test_the_entries_of_a_run_are_told_in_words_its_account_too(hall: Command) -> None:
+    seat = SeatRecord(slot="R1.Door.account", agent="synthesizer", asked="m", answered="m")
+    with Hall.open() as opened:
+        opened.init_debate(HAND, "Which queue?")
+        for role in ("Wind", "Wall", "Door"):
+            opened.add_turn(HAND, role, f"I am {role}.")
+        opened.cast_vote(HAND, "Wall", "approve", "It can be carried.", ["T1"], replace(seat, agent="validator"))
+        opened.note(HAND, account_text(title="An outbox, step by step"), "account", "run-debate", seat=seat)
+        opened.note(HAND, "{}", "account", "run-debate", seat=seat)
+        opened.note(HAND, "Wall validator is missing.", "missing", "run-debate")
+        opened.tombstone_turn(HAND, 0, "It was rude.")
+    lines = told(hall("show", HAND, "--entries")).splitlines()
+    assert [line[38:] for line in lines[4:8]] == [
+        "Wall, validator: approve: It can be carried.",
+        "synthesizer, run-debate: account: An outbox, step by step",
+        "synthesizer, run-debate: account: {}",
+        "run-debate: missing: Wall validator is missing.",
+    ]
+    listed = as_json(hall("show", HAND, "--entries", "--json"))
+    assert [entry["says"] for entry in listed[3:8]] == [None, "approve", "account", "account", "missing"]
 
 
 @pytest.mark.parametrize(

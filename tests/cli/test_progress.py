@@ -23,11 +23,13 @@ from orchestrator.events import (
     SentBack,
     Stream,
     Summarised,
+    SynthesisRefined,
     TurnCommitted,
+    VoteCast,
 )
 
 SEAT: dict[str, Any] = {"slot": "R1.Wall.2", "role": "Wall", "agent": "critical-engineer", "model": "openai/wall-1"}
-WHO = "  R1.Wall.2  critical-engineer     "
+WHO = "  R1.Wall.2        critical-engineer     "
 HASH = f"sha256:{'ab' * 32}"
 TAKEN: dict[str, Any] = {"input": 12_345, "cached": 1_000, "output": 678, "cost_usd": Decimal("0.0123")}
 
@@ -60,6 +62,24 @@ def test_a_commit_is_one_line_with_the_turns_number_and_hash() -> None:
         "round": 1,
     }
     assert lines(TurnCommitted(**turn, turn_index=2, hash=HASH)) == [f"{WHO} committed as T3, sha256:{'ab' * 6}…"]
+
+
+def test_every_seat_has_its_columns_also_one_behind_the_rounds() -> None:
+    account: dict[str, Any] = {"slot": "R12.Door.account", "role": "Door", "agent": "synthesizer", "model": "m"}
+    told = lines(
+        DraftFinished(**SEAT, step="turn", answered="a", seconds=1, **TAKEN),
+        DraftFinished(**account, step="account", answered="a", seconds=1, **TAKEN),
+        VoteCast(slot="V1.Wall.1", role="Wall", agent="validator", choice="approve"),
+        SynthesisRefined(slot="V1.Door.1", agent="synthesizer", answers=("O1",)),
+        SynthesisRefined(slot="V2.Door.1", agent="synthesizer", answers=()),
+    )
+    assert {line[19:].split()[0] for line in told} == {"critical-engineer", "synthesizer", "validator"}
+    assert [line[42:] for line in told[1:]] == [
+        "accounted for the decision in 1.0 s, 12,345 tokens in (1,000 cached), 678 out, a",
+        "votes: approve",
+        "refined the synthesis, answers O1",
+        "refined the synthesis",
+    ]
 
 
 def test_a_run_is_told_from_its_start_to_its_close() -> None:

@@ -48,6 +48,7 @@ def test_a_citation_is_checked_against_the_files_and_their_lines() -> None:
     evidence = (Evidence("E1", "a.md", "", "one\ntwo\nthree\n"), Evidence("E2", "b.md", "", ""))
     assert check(Citation("E1", 1, 3), evidence) is None
     assert check(Citation("E1", 3, 4), evidence) == "a.md has 3 lines"
+    assert check(Citation("E3", 2, 2), (Evidence("E3", "c.md", "", "one\n"),)) == "c.md has 1 line"
     assert check(Citation("E2", 1, 1), evidence) == "b.md has 0 lines"
     assert check(Citation("E1", 0, 1), evidence) == "lines are counted from 1"
     assert check(Citation("E1", 3, 1), evidence) == "line 1 stands before line 3"
