@@ -1,8 +1,8 @@
 """Evidence: what a debate may cite, with an id, a hash and numbered lines, and the citations of it.
 
-Read `pieces`, then `gathering` (what `--context` names becomes evidence; `finding` with `ignoring`, `reading` with
-`documents` and `extraction`, and `revisions` find and read it, `account` says what was left out), then `citing` (what
-the turns say of it).
+Read `pieces`, then `gathering` (what `--context` names becomes evidence; `finding` with `searching` and `ignoring`,
+`reading` with `documents` and `extraction`, and `revisions` find and read it, `account` says what was left out), then
+`citing` (what the turns say of it).
 """
 
 from __future__ import annotations

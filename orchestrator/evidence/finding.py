@@ -10,17 +10,14 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from glob import has_magic, iglob
-from itertools import takewhile
+from glob import has_magic
 from pathlib import Path, PurePath
 
 from orchestrator.errors import ConfigurationError
 from orchestrator.evidence.account import LeftOut
-from orchestrator.evidence.ignoring import Ignoring
-from orchestrator.evidence.reading import place_of, shown_as, split_home, unreadable
+from orchestrator.evidence.reading import is_within, place_of, split_home
+from orchestrator.evidence.searching import Search, before_wildcards
 
-MAX_FOUND = 10_000  # files of one folder or glob
-_MAX_SEEN = 200_000  # files and folders of one search: one over a whole disk ends here
 _NO_RECORD = re.compile(
     r"(?:\d+[-_])?(?:m?adr[-_])?(?:index|readme|template(?:[-_](?:bare|minimal|short|long|full|madr))*)", re.IGNORECASE
 )
@@ -48,11 +45,19 @@ def find(source: str, base: Path, within: Sequence[Path] | None) -> Found:
     """
     _require_within(source, base, within)
     root, _, rest = split_home(source, base)
-    if os.path.isdir(root / rest):
-        return _Search(source, base, within).of_folder()
-    if os.path.lexists(root / rest) or not has_magic(rest):
+    is_folder = os.path.isdir(root / rest)
+    if not is_folder and (os.path.lexists(root / rest) or not has_magic(rest)):
         return Found(source, (source,), is_search=False)
-    return _Search(source, base, within).of_glob()
+    search = Search(source, base, within)
+    if is_folder:
+        search.folder()
+    else:
+        search.glob()
+        if not search.names and not search.left_out:
+            raise ConfigurationError(
+                "matches no file.", f"`**` stands for any folders; this one starts from {root}.", source=source
+            )
+    return Found(source, search.names, search.left_out)
 
 
 def find_records(source: str, base: Path, within: Sequence[Path] | None) -> Found:
@@ -66,15 +71,16 @@ def find_records(source: str, base: Path, within: Sequence[Path] | None) -> Foun
         raise ConfigurationError(
             "is no folder of decision records.", "Give the folder; a single file is --context.", source=source
         )
-    found = _Search(source, base, within).of_folder(deep=False)
-    names = tuple(name for name in found.names if _is_record(PurePath(name)))
+    search = Search(source, base, within)
+    search.folder(deep=False)
+    names = tuple(name for name in search.names if _is_record(PurePath(name)))
     if not names:
         raise ConfigurationError(
             "holds no decision record: no .md file but index, README and template.",
             "Give the folder that they are in; the ones below it are not searched.",
             source=source,
         )
-    return Found(source, names, found.left_out)
+    return Found(source, names, search.left_out)
 
 
 def _is_record(path: PurePath) -> bool:
@@ -83,85 +89,10 @@ def _is_record(path: PurePath) -> bool:
 
 def _require_within(source: str, base: Path, within: Sequence[Path] | None) -> None:
     """Refuses a source by what stands before its first wildcard: nothing outside that is looked at."""
-    fixed = str(PurePath(*takewhile(lambda part: not has_magic(part), PurePath(source).parts)))
-    if not is_within(place_of(fixed, base), within) or (within is not None and ".." in PurePath(source).parts):
+    leaves = within is not None and ".." in PurePath(source).parts
+    if leaves or not is_within(place_of(before_wildcards(source), base), within):
         raise ConfigurationError(
             "is outside the folders that may be read here.",
             "Name a file below one of them; who runs the server sets them (--root).",
             source=source,
         )
-
-
-def is_within(place: Path, within: Sequence[Path] | None) -> bool:
-    """Whether a place is in the folders that may be read, links followed."""
-    real = Path(os.path.realpath(place))
-    return within is None or any(real.is_relative_to(folder) for folder in within)
-
-
-class _Search:
-    """A folder or glob, and what it came upon."""
-
-    def __init__(self, source: str, base: Path, within: Sequence[Path] | None) -> None:
-        self._source, self._base, self._within = source, base, within
-        self._names: list[str] = []
-        self._left_out: list[LeftOut] = []
-        self._seen = self._ignored = 0
-
-    def of_folder(self, *, deep: bool = True) -> Found:
-        """What is below the folder; links to folders are not followed, as git does not."""
-        self._walk(self._source, Ignoring(place_of(self._source, self._base)), deep)
-        return self._found()
-
-    def of_glob(self) -> Found:
-        root, home, rest = split_home(self._source, self._base)
-        fixed = place_of(str(PurePath(*takewhile(lambda part: not has_magic(part), PurePath(rest).parts))), root)
-        ignoring = Ignoring(fixed)
-        for match in iglob(rest, root_dir=root, recursive=True):
-            path = place_of(match, root)
-            self._see()
-            if os.path.isdir(path):
-                continue
-            if ignoring.ignores(path, is_folder=False):
-                self._ignored += 1
-            else:
-                self._take(home + match)
-        if not self._names and not self._ignored:
-            raise ConfigurationError(
-                "matches no file.", f"`**` stands for any folders; this one starts from {root}.", source=self._source
-            )
-        return self._found()
-
-    def _walk(self, folder: str, ignoring: Ignoring, deep: bool) -> None:
-        try:
-            entries = [entry for entry in os.scandir(place_of(folder, self._base)) if not entry.name.startswith(".")]
-        except OSError as error:
-            self._left_out.append(LeftOut(shown_as(folder, self._base), unreadable(error).why))
-            return
-        for entry in entries:
-            self._see()
-            name, is_folder = os.path.join(folder, entry.name), entry.is_dir(follow_symlinks=False)
-            if ignoring.ignores(Path(entry.path), is_folder=is_folder):
-                self._ignored += 1
-            elif not is_folder:
-                self._take(name)
-            elif deep:
-                self._walk(name, ignoring, deep)
-
-    def _see(self) -> None:
-        self._seen += 1
-        self._require(self._seen <= _MAX_SEEN)
-
-    def _take(self, name: str) -> None:
-        if is_within(place_of(name, self._base), self._within):
-            self._names.append(name)
-            self._require(len(self._names) <= MAX_FOUND)
-
-    def _require(self, is_bounded: bool) -> None:
-        if not is_bounded:
-            raise ConfigurationError(
-                "leads to too many files.", "Give a narrower glob, or a folder further down.", source=self._source
-            )
-
-    def _found(self) -> Found:
-        ignored = [LeftOut(self._source, "is ignored by git", count=self._ignored)] if self._ignored else []
-        return Found(self._source, tuple(sorted(self._names, key=Path)), (*ignored, *self._left_out))

@@ -22,6 +22,7 @@ from orchestrator.evidence.reading import (
     decode,
     digest_of,
     is_showable,
+    left_out,
     look,
     read,
     read_bytes,
@@ -150,7 +151,7 @@ class _Table:
             except Unfit as reason:
                 if not found.is_search:
                     raise _refusal(shown, reason) from reason
-                unfit.append(LeftOut(shown if is_showable(shown) else repr(shown), reason.why))
+                unfit.append(left_out(name, self._base, reason))
         if len(unfit) - len(found.left_out) == len(found.names):
             why = f": {'; '.join(sentences(unfit))}" if unfit else ", for it is empty or all in it is hidden"
             raise ConfigurationError(

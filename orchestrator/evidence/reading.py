@@ -6,11 +6,12 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.evidence import documents
-from orchestrator.evidence.account import Unfit
+from orchestrator.evidence.account import LeftOut, Unfit
 from orchestrator.secrets import find_secret, is_secret_name
 
 MAX_BYTES = 1 << 20  # of a text; a PDF or DOCX may have documents.MAX_BYTES
@@ -46,10 +47,27 @@ def place_of(name: str, base: Path) -> Path:
     return Path(os.path.abspath(root / rest))
 
 
+def is_within(place: Path, within: Sequence[Path] | None) -> bool:
+    """Whether a place is in the folders that may be read, links followed; None is everywhere."""
+    if within is None:
+        return True
+    try:
+        real = Path(os.path.realpath(place))
+    except OSError:  # a link on the way may not be looked at
+        return False
+    return any(real.is_relative_to(folder) for folder in within)
+
+
 def shown_as(name: str, base: Path) -> str:
     """From the working folder if it is below that, else as the user gave it."""
     path, here = place_of(name, base), Path(os.path.abspath(base))
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else name
+
+
+def left_out(name: str, base: Path, unfit: Unfit) -> LeftOut:
+    """What is told of a file or folder that a search came upon."""
+    shown = shown_as(name, base)
+    return LeftOut(shown if is_showable(shown) else repr(shown), unfit.why)
 
 
 def look(name: str, base: Path) -> File:
@@ -61,9 +79,9 @@ def look(name: str, base: Path) -> File:
     path = place_of(name, base)
     if not is_showable(shown_as(name, base)):
         raise Unfit("has a name that cannot be shown", "Rename it, or leave it out.")
-    if reason := is_secret_name(str(path)) or is_secret_name(os.path.realpath(path)):
-        raise Unfit(f"looks like a secret ({reason}); it was not read", _LEAVE_OUT)
     try:
+        if reason := is_secret_name(str(path)) or is_secret_name(os.path.realpath(path)):
+            raise Unfit(f"looks like a secret ({reason}); it was not read", _LEAVE_OUT)
         status = path.stat()
     except OSError as error:
         raise unreadable(error) from error

@@ -17,8 +17,7 @@ from tempfile import TemporaryFile
 from threading import Timer
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.evidence.finding import is_within
-from orchestrator.evidence.reading import MAX_BYTES
+from orchestrator.evidence.reading import MAX_BYTES, is_within
 from orchestrator.secrets import is_secret_name
 
 PREFIX = "git:"

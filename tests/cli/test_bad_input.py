@@ -221,7 +221,10 @@ def test_a_topic_that_no_debate_can_have_is_refused(topic: str, sentence: str, r
         (b"\xef\xbb\xbf\r\n", "The topic is blank."),
         ("Überblick".encode("latin-1"), "The topic on standard input is not UTF-8. Send it as UTF-8 text."),
         (b"Kafka?\0", "The topic holds a NUL character."),
-        (b"x" * (1024 * 1024 + 1), "The topic on standard input is larger than 1,048,576 bytes. Send the question alone"),
+        (
+            b"x" * (1024 * 1024 + 1),
+            "The topic on standard input is larger than 1,048,576 bytes. Send the question alone",
+        ),
     ],
     ids=["nothing", "blank", "not UTF-8", "NUL", "too much"],
 )

@@ -172,7 +172,7 @@ def test_a_file_of_exactly_the_limit_is_read(put: Put, tmp_path: Path) -> None:
 
 
 def test_a_search_that_leads_to_too_much_is_refused(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.evidence.finding.MAX_FOUND", 3)
+    monkeypatch.setattr("orchestrator.evidence.searching.MAX_FOUND", 3)
     for number in range(4):
         put(f"docs/{number}.md")
     for source in ("docs", "docs/*.md"):
