@@ -170,13 +170,25 @@ class TurnCommitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteCast:
-    """A seat's vote on the newest synthesis is on the ledger."""
+    """A seat's vote on the newest synthesis is on the ledger; one that rests on nothing that exists does not count."""
 
     type: ClassVar[str] = "vote_cast"
     slot: str
     role: str
     agent: str
     choice: str
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BallotCounted:
+    """Everybody who could be heard has voted on the newest synthesis; `void` are the votes that do not count."""
+
+    type: ClassVar[str] = "ballot_counted"
+    ballot: int
+    approve: int
+    object: int
+    void: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +248,7 @@ Event = (
     | LimitReached
     | TurnCommitted
     | VoteCast
+    | BallotCounted
     | SynthesisRefined
     | Settled
     | HeadMoved

@@ -27,7 +27,7 @@ from orchestrator.constraints import constraints_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Assignment, Draft, Failure
 from orchestrator.errors import LimitMet, ModelError
-from orchestrator.events import SynthesisRefined, VoteCast
+from orchestrator.events import BallotCounted, SynthesisRefined, VoteCast
 from orchestrator.faults import repair_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.terms import About, Role, Status
@@ -99,11 +99,13 @@ class Settling:
             if isinstance(draft, Failure):
                 head = await self.commits.go_on_without(draft, draft.seat.role in heard, debate, head, done)
             else:
-                head = await self._cast(debate, done, head, draft)
+                head = await self._cast(debate, case, done, head, draft)
         if met is not None:
             raise met
+        if head is not None:
+            self.commits.emit(_counted(case, [draft for draft in drafts if isinstance(draft, Draft)]))
 
-    async def _cast(self, base: Debate, done: int, head: str, draft: Draft) -> str | None:
+    async def _cast(self, base: Debate, case: Case, done: int, head: str, draft: Draft) -> str | None:
         seat, answer = draft.seat, read(draft.text, VoteAnswer)
         ends = answer.would_settle_it if answer.choice == "object" else None
 
@@ -124,7 +126,8 @@ class Settling:
 
         moved = await self.commits.behind(base, done, head, commit)
         if moved is not None:
-            self.commits.emit(VoteCast(slot=seat.slot, role=seat.role, agent=seat.agent, choice=answer.choice))
+            told = {"slot": seat.slot, "role": seat.role, "agent": seat.agent}
+            self.commits.emit(VoteCast(**told, choice=answer.choice, counts=_counts(answer, case)))
         return moved
 
     async def _refine(self, debate: Debate, case: Case) -> None:
@@ -166,6 +169,20 @@ class Settling:
     async def _alone(self, assignment: Assignment) -> Draft | Failure:
         (draft,) = await self.drafting.all([assignment])
         return draft
+
+
+def _counts(answer: VoteAnswer, case: Case) -> bool:
+    return bool(case.grounds.existing(answer.rests_on))
+
+
+def _counted(case: Case, drafts: Sequence[Draft]) -> BallotCounted:
+    """The votes that were cast before, and those that were cast now."""
+    answers = [read(draft.text, VoteAnswer) for draft in drafts]
+    votes = [(str(vote.choice), vote.counts) for vote in case.ballot]
+    votes += [(answer.choice, _counts(answer, case)) for answer in answers]
+    counting = [choice for choice, counts in votes if counts]
+    approve, against = counting.count("approve"), counting.count("object")
+    return BallotCounted(ballot=case.number, approve=approve, object=against, void=len(votes) - len(counting))
 
 
 def _came_to_nothing(failed: Failure) -> bool:

@@ -17,6 +17,7 @@ from building import NO_WAITS, THREAD, TOPIC, hall_at, plan_of, priced, speech, 
 from orchestrator import events
 from orchestrator.drafting import Drafting
 from orchestrator.events import (
+    BallotCounted,
     Closed,
     DraftFailed,
     DraftFinished,
@@ -119,7 +120,8 @@ ONE_OF_EACH = [
     Resumed(turns=2, seconds=12.5, uncertain=("R1.Wall.1 apply, attempt 1 through a at now",), **COUNTED),
     LimitReached(limit="cost_usd", message="The next call could take $1.", closes=True),
     committed("Wall", 1, "sha256:t"),
-    VoteCast(slot="V1.Wall.1", role="Wall", agent="wall-agent", choice="object"),
+    VoteCast(slot="V1.Wall.1", role="Wall", agent="wall-agent", choice="object", counts=True),
+    BallotCounted(ballot=1, approve=2, object=1, void=1),
     SynthesisRefined(slot="V1.Door.1", agent="door-agent", answers=("O1", "O3")),
     Settled(round=2, turns=6),
     HeadMoved(head="sha256:h", turns=1),

@@ -95,7 +95,14 @@ def _(event: events.TurnCommitted) -> str:
 
 @line_of.register
 def _(event: events.VoteCast) -> str:
-    return f"  {_who(event)} votes: {event.choice}"
+    void = "" if event.counts else ", which does not count: it rests on nothing that exists"
+    return f"  {_who(event)} votes: {event.choice}{void}"
+
+
+@line_of.register
+def _(event: events.BallotCounted) -> str:
+    void = f", {event.void} {'does' if event.void == 1 else 'do'} not count" if event.void else ""
+    return f"  ballot {event.ballot}: {event.approve} approve, {event.object} object{void}"
 
 
 @line_of.register

@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator.cli.progress import progress_lines
 from orchestrator.events import (
+    BallotCounted,
     Closed,
     DraftFailed,
     DraftFinished,
@@ -69,7 +70,7 @@ def test_every_seat_has_its_columns_also_one_behind_the_rounds() -> None:
     told = lines(
         DraftFinished(**SEAT, step="turn", answered="a", seconds=1, **TAKEN),
         DraftFinished(**account, step="account", answered="a", seconds=1, **TAKEN),
-        VoteCast(slot="V1.Wall.1", role="Wall", agent="validator", choice="approve"),
+        VoteCast(slot="V1.Wall.1", role="Wall", agent="validator", choice="approve", counts=True),
         SynthesisRefined(slot="V1.Door.1", agent="synthesizer", answers=("O1",)),
         SynthesisRefined(slot="V2.Door.1", agent="synthesizer", answers=()),
     )
@@ -79,6 +80,22 @@ def test_every_seat_has_its_columns_also_one_behind_the_rounds() -> None:
         "votes: approve",
         "refined the synthesis, answers O1",
         "refined the synthesis",
+    ]
+
+
+def test_a_vote_that_does_not_count_says_so_and_each_ballot_is_counted() -> None:
+    vote: dict[str, Any] = {"slot": "V1.Wall.1", "role": "Wall", "agent": "validator"}
+    assert lines(
+        VoteCast(**vote, choice="approve", counts=False),
+        BallotCounted(ballot=1, approve=2, object=0, void=1),
+        BallotCounted(ballot=2, approve=2, object=1, void=2),
+        BallotCounted(ballot=3, approve=3, object=0, void=0),
+    ) == [
+        "  V1.Wall.1        validator              votes: approve, which does not count: it rests on nothing that "
+        "exists",
+        "  ballot 1: 2 approve, 0 object, 1 does not count",
+        "  ballot 2: 2 approve, 1 object, 2 do not count",
+        "  ballot 3: 3 approve, 0 object",
     ]
 
 

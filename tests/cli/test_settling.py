@@ -80,6 +80,7 @@ def test_with_consensus_wind_and_wall_vote_on_the_decision_and_the_record_says_h
         ["V1.Wind.1", "wind-agent", "votes:", "approve"],
         ["V1.Wall.1", "wall-agent", "votes:", "approve"],
     ]
+    assert "  ballot 1: 2 approve, 0 object" in result.stderr.splitlines()
     record = record_in()
     assert (record["agreed"], record["dissent"], record["incomplete"]) == (True, [], [])
     assert [(vote["slot"], vote["choice"], vote["on"], vote["grounded"]) for vote in record["votes"]] == [
@@ -134,6 +135,11 @@ def test_a_stalemate_prints_the_best_synthesis_each_objection_and_what_would_end
         for number, ((role, ballot), reason) in enumerate(zip(made, reasons, strict=True), 1)
     ]
     assert len(asked_to(REFINEMENT, model_server)) == 2
+    assert [line for line in result.stderr.splitlines() if line.startswith("  ballot ")] == [
+        "  ballot 1: 1 approve, 1 object",
+        "  ballot 2: 0 approve, 2 object",
+        "  ballot 3: 0 approve, 2 object",
+    ]
     page = (Path("debates") / THREAD / "decision.md").read_text()
     assert f"**{mark}**" in page.splitlines()[:8]
     assert all(f"{reason} {MEASUREMENT}{reason}" in page for reason in reasons)
@@ -187,6 +193,15 @@ def test_a_voter_that_fails_pauses_the_run_and_only_its_vote_is_asked_for_again(
     assert ended.exit_code == 0, ended.output
     assert [call.model for call in model_server.calls[asked:]] == ["wall-1", "door-1"]
     assert record_in()["agreed"] is True
+    ballots = [line for run in (paused, ended) for line in run.stderr.splitlines() if "ballot" in line]
+    assert ballots == ["  ballot 1: 2 approve, 0 object"]  # it is counted when all have voted
+
+
+def test_of_a_vote_that_does_not_count_the_progress_says_so(debate: Command, model_server: Any) -> None:
+    model_server.reply = objecting(model_server, *[{"wall-agent"}] * 3, on="T99")
+    told = debate("--consensus").stderr
+    assert re.search(r"V1\.Wall\.1 +wall-agent +votes: object, which does not count: it rests on nothing", told)
+    assert "  ballot 1: 1 approve, 0 object, 1 does not count" in told.splitlines()
 
 
 def test_council_votes_unless_told_otherwise(run: Command, table: Table) -> None:
