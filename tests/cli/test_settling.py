@@ -48,10 +48,10 @@ def objecting(server: Any, *objectors: Collection[str], on: str = "T1") -> Say:
     Args:
         on: what the objections rest on.
     """
-    from endpoint_voices import plausible
+    from endpoint_voices import plausible, task_of
 
     def say(call: Any) -> Any:
-        voter = re.search(rf"{VOTE} as \w+, agent ([\w-]+)", call.task)
+        voter = re.search(rf"{VOTE} as \w+, agent ([\w-]+)", task_of(call))
         if voter is None:
             return plausible(call)
         ballot = 1 + len(asked_to(REFINEMENT, server))
