@@ -160,7 +160,11 @@ def hold_door(model_server: Any) -> None:
 
 
 def wait_for_door(model_server: Any) -> None:
-    while len(model_server.calls) < 4:
+    wait_for_calls(model_server, 4)
+
+
+def wait_for_calls(model_server: Any, number: int) -> None:
+    while len(model_server.calls) < number:
         assert model_server.arrived.wait(60)
         model_server.arrived.clear()
 
@@ -215,6 +219,7 @@ def test_a_process_that_is_stopped_goes_on_with_all_that_it_was_answered(
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         assert any(re.match(rb"  R1\.Wall\.\d .* drafted in ", line) for line in process.stderr)
+        wait_for_calls(model_server, 7)
         process.send_signal(number)
         answer, told = process.communicate(timeout=60)
     outcome = json.loads(answer)
