@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from orchestrator.errors import ConfigurationError
 
 _MOST_NAMES = 20  # in one sentence; the rest is counted
 
@@ -21,6 +23,10 @@ class Unfit(Exception):
         super().__init__(why)
         self.why, self.cure, self.line = why, cure, line
 
+    def refusal(self, source: str) -> ConfigurationError:
+        """The error for what was named by itself."""
+        return ConfigurationError(f"{self.why}.", self.cure, source=source, line=self.line)
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -30,6 +36,7 @@ class LeftOut:
     why: str  # what is said of it: "is a binary file"
     size: str = ""  # where that is the reason
     count: int | None = None  # of files and folders below the path, where they are not worth a line each
+    cure: str = field(default="", compare=False)  # what to do about it, where nothing else is left
 
     def __str__(self) -> str:
         if self.count is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import has_magic
@@ -15,7 +16,7 @@ from pathlib import Path, PurePath
 
 from orchestrator.errors import ConfigurationError
 from orchestrator.evidence.account import LeftOut
-from orchestrator.evidence.reading import is_within, place_of, split_home
+from orchestrator.evidence.reading import is_within, place_of, split_home, unreadable
 from orchestrator.evidence.searching import Search, before_wildcards
 
 _NO_RECORD = re.compile(
@@ -67,20 +68,29 @@ def find_records(source: str, base: Path, within: Sequence[Path] | None) -> Foun
         ConfigurationError: it is no folder, lies outside `within`, or holds none.
     """
     _require_within(source, base, within)
-    if not os.path.isdir(place_of(source, base)):
+    if not _is_folder(source, base):
         raise ConfigurationError(
             "is no folder of decision records.", "Give the folder; a single file is --context.", source=source
         )
     search = Search(source, base, within)
     search.folder(deep=False)
     names = tuple(name for name in search.names if _is_record(PurePath(name)))
-    if not names:
+    if not names and not search.left_out:
         raise ConfigurationError(
             "holds no decision record: no .md file but index, README and template.",
             "Give the folder that they are in; the ones below it are not searched.",
             source=source,
         )
     return Found(source, names, search.left_out)
+
+
+def _is_folder(source: str, base: Path) -> bool:
+    try:
+        return stat.S_ISDIR(place_of(source, base).stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise unreadable(error).refusal(source) from error
 
 
 def _is_record(path: PurePath) -> bool:

@@ -120,7 +120,7 @@ def file_digest(path: str, base: Path) -> str:
     try:
         return digest_of(read_bytes(look(path, base)))
     except Unfit as unfit:
-        raise _refusal(path, unfit) from unfit
+        raise unfit.refusal(path) from unfit
 
 
 class _Table:
@@ -150,15 +150,10 @@ class _Table:
                 self._offer(name, shown, kind, later)
             except Unfit as reason:
                 if not found.is_search:
-                    raise _refusal(shown, reason) from reason
+                    raise reason.refusal(shown) from reason
                 unfit.append(left_out(name, self._base, reason))
         if len(unfit) - len(found.left_out) == len(found.names):
-            why = f": {'; '.join(sentences(unfit))}" if unfit else ", for it is empty or all in it is hidden"
-            raise ConfigurationError(
-                f"leads to nothing that can be evidence{why}.",
-                "Name what you want of it: a file that is named by itself is read although git ignores it.",
-                source=found.source,
-            )
+            raise _nothing_in(found.source, unfit)
         self.left_out += unfit
 
     def offer_data(self, shown: str, data: bytes, kind: Kind) -> None:
@@ -168,7 +163,7 @@ class _Table:
                 raise Unfit(f"is larger than {MAX_BYTES:,} bytes", "Give the part that the question rests on.")
             self._take(shown, data, decode(data), kind)
         except Unfit as reason:
-            raise _refusal(shown, reason) from reason
+            raise reason.refusal(shown) from reason
 
     def _offer(self, name: str, shown: str, kind: Kind, later: Set[tuple[int, int]]) -> None:
         file = look(name, self._base)
@@ -195,8 +190,10 @@ class _Table:
         self.pieces.append(Evidence(f"E{len(self.pieces) + 1}", shown, digest_of(data), text, kind))
 
 
-def _refusal(shown: str, unfit: Unfit) -> ConfigurationError:
-    return ConfigurationError(f"{unfit.why}.", unfit.cure, source=shown, line=unfit.line)
+def _nothing_in(source: str, unfit: Sequence[LeftOut]) -> ConfigurationError:
+    why = f": {'; '.join(sentences(unfit))}" if unfit else ", for it is empty or all in it is hidden"
+    cures = dict.fromkeys(item.cure for item in unfit) if unfit else ["Name what you want of it."]
+    return ConfigurationError(f"leads to nothing that can be evidence{why}.", " ".join(cures), source=source)
 
 
 def _input(read: Callable[[], bytes] | None) -> bytes:

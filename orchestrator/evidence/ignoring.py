@@ -37,7 +37,11 @@ class Ignoring:
         self._folders: dict[Path, _Folder] = {}
 
     def ignores(self, path: Path, *, is_folder: bool) -> bool:
-        """Whether git would ignore a file or folder; a link is a file."""
+        """Whether git would ignore a file or folder; a link is a file.
+
+        Raises:
+            OSError: a file of rules that counts here cannot be read; it names the file.
+        """
         folder = self._folder(path.parent)
         return folder.is_ignored or folder.names(path, is_folder)
 
@@ -111,10 +115,14 @@ def _pointed_to(file: Path, mark: str = "") -> Path | None:
 
 def _lines(path: Path, *, follow: bool = False) -> list[str]:
     """A file's lines; none where there is no file. Git follows no link called `.gitignore`, and neither does this."""
-    with suppress(OSError, ValueError):
+    try:
         if stat.S_ISREG(path.stat(follow_symlinks=follow).st_mode):
             with path.open("rb") as stream:
                 return os.fsdecode(stream.read(_MAX_BYTES).removeprefix(b"\xef\xbb\xbf")).split("\n")
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a pointer's own line may be no path
+        pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return []
 
 

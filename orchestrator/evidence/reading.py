@@ -67,7 +67,7 @@ def shown_as(name: str, base: Path) -> str:
 def left_out(name: str, base: Path, unfit: Unfit) -> LeftOut:
     """What is told of a file or folder that a search came upon."""
     shown = shown_as(name, base)
-    return LeftOut(shown if is_showable(shown) else repr(shown), unfit.why)
+    return LeftOut(shown if is_showable(shown) else repr(shown), unfit.why, cure=unfit.cure)
 
 
 def look(name: str, base: Path) -> File:

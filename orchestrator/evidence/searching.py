@@ -12,13 +12,14 @@ from itertools import chain, takewhile
 from pathlib import Path, PurePath
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.evidence.account import LeftOut
+from orchestrator.evidence.account import LeftOut, Unfit
 from orchestrator.evidence.ignoring import Ignoring
 from orchestrator.evidence.reading import is_within, left_out, place_of, split_home, unreadable
 
 MAX_FOUND = 10_000  # files of one folder or glob
 MAX_SEEN = 200_000  # files and folders that one search looks at: one over a whole disk ends here
 _ANY_FOLDERS = "**"
+_NAME_IT = "A file that is named by itself is read although git ignores it."
 _FOLDERS = ("", ".", "..")  # what ends in one of these names no file
 
 
@@ -48,7 +49,8 @@ class Search:
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """What git ignores, counted, and what could not be looked at."""
-        ignored = [LeftOut(self._source, "is ignored by git", count=len(self._ignored))] if self._ignored else []
+        count = len(self._ignored)
+        ignored = [LeftOut(self._source, "is ignored by git", count=count, cure=_NAME_IT)] if count else []
         return (*ignored, *sorted(self._left_out, key=lambda item: Path(item.path)))
 
     def folder(self, *, deep: bool = True) -> None:
@@ -147,7 +149,15 @@ class Search:
         return os.path.isdir(place) == folder
 
     def _is_kept(self, name: str, is_folder: bool) -> bool:
-        if is_ignored := self._ignoring.ignores(place_of(name, self._base), is_folder=is_folder):
+        """Whether git does not ignore it; what git might ignore is left out, too."""
+        try:
+            is_ignored = self._ignoring.ignores(place_of(name, self._base), is_folder=is_folder)
+        except OSError as error:
+            rules = os.path.relpath(error.filename, self._base)
+            unfit = Unfit(f"may be ignored by git: {rules!r:.200} cannot be read: {error.strerror}", _NAME_IT)
+            self._left_out.append(left_out(name, self._base, unfit))
+            return False
+        if is_ignored:
             self._ignored.add(name)
         return not is_ignored
 

@@ -64,8 +64,9 @@ def test_what_git_ignores_is_counted_not_taken_and_taken_when_it_is_named(put: P
     ]
     assert "3 below docs/*/?.md: each is ignored by git." in refused(["docs/*/?.md"], tmp_path)
     assert paths(gather(["docs/b.log", "docs/build/c.md"], base=tmp_path)) == ["docs/b.log", "docs/build/c.md"]
-    assert refused(["docs/build"], tmp_path).startswith(
-        "docs/build: leads to nothing that can be evidence: 2 below docs/build: each is ignored by git. Name what you"
+    assert refused(["docs/build"], tmp_path) == (
+        "docs/build: leads to nothing that can be evidence: 2 below docs/build: each is ignored by git. "
+        "A file that is named by itself is read although git ignores it."
     )
 
 
@@ -129,6 +130,22 @@ def test_a_folder_that_may_not_be_read_is_left_out() -> None:
         (docs / "closed").chmod(0o700)
     assert paths(gathered) == ["docs/a.md"]
     assert gathered.left_out == (LeftOut("docs/closed", "cannot be read: Permission denied"),)
+
+
+def test_a_refusal_says_what_to_do_about_each_reason_and_nothing_else(put: Put, tmp_path: Path) -> None:
+    put("docs/a.png", b"\0")
+    put("docs/b.png", b"\0")
+    put("docs/c.md", b"\xff")
+    put("hidden/.a.md")
+    binary = "docs/a.png and docs/b.png: each is a binary file (it holds NUL bytes)"
+    assert refused(["docs"], tmp_path) == (
+        f"docs: leads to nothing that can be evidence: {binary}; docs/c.md is not UTF-8 text. "
+        "Give a text file in UTF-8. Save it as UTF-8."
+    )
+    assert refused(["hidden"], tmp_path) == (
+        "hidden: leads to nothing that can be evidence, for it is empty or all in it is hidden. "
+        "Name what you want of it."
+    )
 
 
 def test_below_the_roots_a_folder_leads_nowhere_else(put: Put, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from glob import has_magic, iglob
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +19,12 @@ from orchestrator.evidence.account import LeftOut
 from orchestrator.evidence.searching import Search
 
 Put = Callable[..., Path]
+
+
+def refused(sources: Sequence[str], base: Path, adr: Sequence[str] = ()) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        gather(sources, base=base, adr=adr)
+    return str(caught.value)
 
 
 @pytest.fixture(scope="module")
@@ -104,23 +110,47 @@ def test_a_link_to_what_may_not_be_looked_at_is_left_out_and_below_the_roots_it_
             gather(["b.md"], base=folder, within=[folder])
 
 
-@pytest.mark.parametrize(
-    ("source", "named"),
-    [("docs/x/*.md", "docs/x"), ("docs/x/y/*.md", "docs/x/y"), ("docs/*/b.md", "docs/x/b.md"), ("d*/x/*", "docs/x")],
-)
-def test_a_glob_tells_of_a_folder_that_may_not_be_read(source: str, named: str) -> None:
+@pytest.fixture
+def closed() -> Iterator[Path]:
+    """A folder of nobody's with `docs/a.md`, and `docs/x`, into which nobody may look."""
     with as_nobody(), TemporaryDirectory() as place:
         base = Path(place)
         (base / "docs/x/y").mkdir(parents=True)
         (base / "docs/a.md").write_text("a")
         (base / "docs/x").chmod(0)
-        try:
-            gathered = gather(["docs/**/*.md"], base=base)
-            with pytest.raises(ConfigurationError) as caught:
-                gather([source], base=base)
-        finally:
-            (base / "docs/x").chmod(0o700)
+        yield base
+        (base / "docs/x").chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [("docs/x/*.md", "docs/x"), ("docs/x/y/*.md", "docs/x/y"), ("docs/*/b.md", "docs/x/b.md"), ("d*/x/*", "docs/x")],
+)
+def test_a_glob_tells_of_a_folder_that_may_not_be_read(source: str, named: str, closed: Path) -> None:
+    gathered = gather(["docs/**/*.md"], base=closed)
     assert [piece.path for piece in gathered.evidence] == ["docs/a.md"]
     assert gathered.left_out == (LeftOut("docs/x", "cannot be read: Permission denied"),)
-    why = f"leads to nothing that can be evidence: {named} cannot be read: Permission denied."
-    assert str(caught.value).startswith(f"{source}: {why} ")
+    assert refused([source], closed) == (
+        f"{source}: leads to nothing that can be evidence: {named} cannot be read: Permission denied. "
+        "Check the path, and who may read it."
+    )
+
+
+@pytest.mark.parametrize("sources", [["docs"], ["docs/*"], ["docs/**/*.md"]])
+@pytest.mark.parametrize("rules", [".gitignore", "docs/.gitignore", ".git/info/exclude"])
+def test_what_rules_might_keep_out_that_cannot_be_read_is_kept_out(
+    rules: str, sources: list[str], closed: Path
+) -> None:
+    (closed / ".git/info").mkdir(parents=True)
+    (closed / rules).write_text("a.md\n")
+    (closed / rules).chmod(0)
+    told = refused(sources, closed)
+    assert f"may be ignored by git: '{rules}' cannot be read: Permission denied" in told
+    assert "A file that is named by itself is read although git ignores it." in told
+    assert [piece.path for piece in gather(["docs/a.md"], base=closed).evidence] == ["docs/a.md"]
+
+
+def test_a_folder_of_decision_records_that_may_not_be_read_is_not_called_empty_or_missing(closed: Path) -> None:
+    denied = "cannot be read: Permission denied. Check the path, and who may read it."
+    assert refused([], closed, ["docs/x"]) == f"docs/x: leads to nothing that can be evidence: docs/x {denied}"
+    assert refused([], closed, ["docs/x/y"]) == f"docs/x/y: {denied}"
