@@ -26,6 +26,7 @@ from orchestrator.models.base import Endpoint, Message, Request, Shape, Usage
 from orchestrator.models.prices import price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.recipe import NO_LIMITS, Limits
+from orchestrator.wording import counted
 
 PER_MESSAGE = 16  # tokens for the marks of role, beginning and end that a provider puts around each message
 PER_CALL = 64  # tokens for what it puts around them all
@@ -165,16 +166,18 @@ class Budget:
         calls = "The next call" if len(bounds) == 1 else f"The next {len(bounds)} calls"
         if cost is not None and _known(needed.cost_usd) > (rest := cost - _known(gone.cost_usd)):
             could, kept = (_dollars(_known(bound.cost_usd), ROUND_CEILING) for bound in (needed, keep))
-            rest_of = f"{_dollars(rest, ROUND_FLOOR)} of {_dollars(cost, ROUND_FLOOR)} is left"
+            shown = _dollars(rest if rest >= 0 else rest + _known(keep.cost_usd), ROUND_FLOOR)
+            rest_of = f"{shown} of {_dollars(cost, ROUND_FLOOR)} is left{_beside(keep, kept, fits=rest >= 0)}"
             raise LimitMet(
-                f"{calls} could take {could}, and {rest_of}{_besides(keep, kept)}.",
+                f"{calls} could take {could}, and {rest_of}.",
                 "Raise --cost-limit and resume.",
                 limit="cost_usd",
             )
-        if tokens is not None and needed.tokens > tokens - gone.tokens:
-            rest_of = f"{max(tokens - gone.tokens, 0):,} of {tokens:,} are left"
+        if tokens is not None and needed.tokens > (spare := tokens - gone.tokens):
+            shown = f"{max(spare if spare >= 0 else spare + keep.tokens, 0):,}"
+            rest_of = f"{shown} of {tokens:,} are left{_beside(keep, f'{keep.tokens:,}', fits=spare >= 0)}"
             raise LimitMet(
-                f"{calls} could take {needed.tokens:,} tokens, and {rest_of}{_besides(keep, f'{keep.tokens:,}')}.",
+                f"{calls} could take {counted(needed.tokens, 'token')}, and {rest_of}.",
                 "Raise --token-limit and resume.",
                 limit="tokens",
             )
@@ -246,8 +249,11 @@ def _most_bytes(text: str) -> int:
     return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
 
 
-def _besides(keep: Bound, kept: str) -> str:
-    return f" besides {kept} kept for Door" if keep != NO_BOUND else ""
+def _beside(keep: Bound, kept: str, *, fits: bool) -> str:
+    """What is kept for Door, beside what is left, or more than that."""
+    if keep == NO_BOUND:
+        return ""
+    return f" besides {kept} kept for Door" if fits else f", less than must be kept for Door to close ({kept})"
 
 
 def _known(cost: Decimal | None) -> Decimal:

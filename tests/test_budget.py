@@ -300,7 +300,8 @@ def test_what_earlier_processes_took_counts() -> None:
             Bound(0, Decimal("0.00951")),
             [Bound(1, Decimal("0.00051"))],
             Bound(9, Decimal("0.001")),
-            "The next call could take $0.0006, and $0.00 of $0.01 is left besides $0.001 kept for Door. "
+            "The next call could take $0.0006, and $0.0004 of $0.01 is left, less than must be kept for Door to close "
+            "($0.001). "
             "Raise --cost-limit and resume.",
         ),
         (
@@ -312,11 +313,27 @@ def test_what_earlier_processes_took_counts() -> None:
             "Raise --token-limit and resume.",
         ),
         (
+            Limits(tokens=14_000),
+            NO_BOUND,
+            [Bound(2_000, None)],
+            Bound(19_621, None),
+            "The next call could take 2,000 tokens, and 14,000 of 14,000 are left, less than must be kept for Door to "
+            "close (19,621). Raise --token-limit and resume.",
+        ),
+        (
+            Limits(cost_usd=Decimal("0.01")),
+            Bound(0, Decimal("0.005")),
+            [Bound(1, Decimal("0.0045"))],
+            Bound(9, Decimal("0.001")),
+            "The next call could take $0.0045, and $0.004 of $0.01 is left besides $0.001 kept for Door. "
+            "Raise --cost-limit and resume.",
+        ),
+        (
             Limits(tokens=1_000),
             Bound(2_000, None),
             [Bound(1, None)],
             NO_BOUND,
-            "The next call could take 1 tokens, and 0 of 1,000 are left. Raise --token-limit and resume.",
+            "The next call could take 1 token, and 0 of 1,000 are left. Raise --token-limit and resume.",
         ),
     ],
 )
