@@ -18,8 +18,6 @@ from orchestrator.seating import Contribution
 def of_turns(debate: Debate, plan: Plan) -> Iterator[str]:
     """What the turns of the run's seats do not show, each sentence once a turn."""
     for told, turn, text in _seated(debate):
-        if turn.seat and turn.seat.summarised:
-            yield f"{told}: its model could not read all turns; of T1 to T{turn.seat.summarised} it read a summary."
         if _takes_position(plan, turn):
             yield from (f"{told}: {found}" for found in findings(turn.role, text))
 
@@ -40,6 +38,14 @@ def _seated(debate: Debate) -> Iterator[tuple[str, Turn, str]]:
 
 def _takes_position(plan: Plan, turn: Turn) -> bool:
     return not plan.is_rehearsal and not plan.only_asks(turn.round)
+
+
+def of_summaries(written: Sequence[Contribution]) -> Iterator[str]:
+    """Seats whose models could not read all turns: of turns, votes, refinements and the account."""
+    for one in written:
+        if one.seat and one.seat.summarised:
+            summarised = f"of T1 to T{one.seat.summarised} it read a summary"
+            yield f"{one.name} ({one.role}, {one.agent}): its model could not read all turns; {summarised}."
 
 
 def of_balance(debate: Debate, written: Sequence[Contribution]) -> Iterator[str]:

@@ -139,6 +139,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         warnings=(
             *(plan.notices if plan else ()),
             *(caveats.of_turns(debate, plan) if plan else ()),
+            *caveats.of_summaries(written),
             *caveats.of_balance(debate, written),
             *(() if rehearsal else caveats.of_likeness(debate, evidence)),
             *dict.fromkeys(broken),

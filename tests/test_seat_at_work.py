@@ -289,8 +289,10 @@ async def test_where_every_window_is_too_small_the_oldest_turns_are_summarised_f
     seat = turns_of(run.debate)[-1].seat
     assert seat is not None
     assert (seat.summarised, seat.input, seat.tried) == (3, 200, ("test/8k: context_too_long",))
-    (warning,) = [text for text in record_of(run.debate).warnings if "summary" in text]
-    assert warning == ("T6 (Door, door-agent): its model could not read all turns; of T1 to T3 it read a summary.")
+    assert [text for text in record_of(run.debate).warnings if "summary" in text] == [
+        "T6 (Door, door-agent): its model could not read all turns; of T1 to T3 it read a summary.",
+        "R2.Door.account (Door, door-agent): its model could not read all turns; of T1 to T5 it read a summary.",
+    ]
     account = [request.task.step for request in model.requests[len(before) + 3 :]]
     assert account == ["account", "summary", "account", "summary", "account"]
     assert record_of(run.debate).summary == "It is done step by step."
