@@ -83,7 +83,7 @@ def gather(
 
     Raises:
         ConfigurationError: a source names nothing; what it names by itself cannot be evidence; of what a folder or glob
-            leads to, nothing can.
+            leads to, nothing can; nothing of it all fits.
     """
     for source in (*sources, *adr):
         if not source.strip() or not is_showable(source):
@@ -104,6 +104,11 @@ def gather(
             table.offer_files(find(source, base, within), "file", later)
     for found in records:
         table.offer_files(found, "adr")
+    if table.left_out and not table.pieces:
+        raise ConfigurationError(
+            f"Nothing is left of the evidence: {'; '.join(sentences(table.left_out))}.",
+            "Raise the context limit, or give the part that the question rests on.",
+        )
     return Gathered(tuple(table.pieces), tuple(table.left_out))
 
 

@@ -255,23 +255,42 @@ def test_what_is_taken_fits_and_what_was_left_out_did_not_fit_behind_it(
     names = [f"{place}.md" for place in range(len(sizes))]
     for name, size in zip(names, sizes, strict=True):
         (folder / name).write_text("x" * size)
-    gathered = gather(names, base=folder, budget_tokens=budget)
-    left, expected = budget, []
+    (folder / "empty.md").touch()  # it always fits
+    gathered = gather(["empty.md", *names], base=folder, budget_tokens=budget)
+    left, expected = budget, ["empty.md"]
     for name, size in zip(names, sizes, strict=True):
         tokens = (size + 3) // 4
         if tokens <= left:
             left -= tokens
             expected.append(name)
     assert paths(gathered) == expected
-    assert {*expected, *(item.path for item in gathered.left_out)} == set(names)
+    assert {*expected, *(item.path for item in gathered.left_out)} == {"empty.md", *names}
 
 
 def test_a_secret_in_a_file_that_is_named_is_an_error_and_one_that_does_not_fit_is_never_sent(
     put: Put, tmp_path: Path
 ) -> None:
     put("setup.md", f"token {SECRET}")
+    put("a.md", "text\n")
     assert "holds what looks like a GitHub token" in refused(["setup.md"], tmp_path)
-    assert [left.size for left in gather(["setup.md"], base=tmp_path, budget_tokens=5).left_out] == ["12 tokens"]
+    gathered = gather(["setup.md", "a.md"], base=tmp_path, budget_tokens=5)
+    assert (paths(gathered), [left.size for left in gathered.left_out]) == (["a.md"], ["12 tokens"])
+
+
+def test_evidence_of_which_nothing_fits_is_refused_with_what_to_do(put: Put, tmp_path: Path) -> None:
+    put("a.md", "x" * 41)
+    put("docs/b.md", "x" * 44)
+    put("docs/c.png", b"\0")
+    why = (
+        "a.md (11 tokens), docs/b.md (11 tokens) and standard input (12 tokens): each does not fit into the rest of 10"
+    )
+    told = refused(["a.md", "docs", "-"], tmp_path, budget_tokens=10, standard_input=lambda: b"x" * 48)
+    assert told.startswith(f"Nothing is left of the evidence: {why} tokens (4 bytes are taken for one); docs/c.png is ")
+    assert told.endswith(" Raise the context limit, or give the part that the question rests on.")
+    assert "adr/d.md (11 tokens) does not fit" in refused(
+        [], put("adr/d.md", "x" * 44).parents[1], adr=["adr"], budget_tokens=10
+    )
+    assert gather([], base=tmp_path, budget_tokens=10) == Gathered((), ())
 
 
 def test_past_the_number_of_pieces_and_the_bytes_read_the_rest_is_left_out(

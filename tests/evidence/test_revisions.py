@@ -172,7 +172,8 @@ def test_a_diff_that_is_too_large_is_refused_and_one_over_the_budget_is_left_out
     put("repository/large.txt", "a line of text\n" * 80_000)
     commit(repository, "large")
     assert "the diff is larger than 1,048,576 bytes." in refused("git:HEAD~1..HEAD", repository)
-    gathered = gather(["git:main...HEAD~1"], base=repository, budget_tokens=5)
+    gathered = gather(["git:main...HEAD~1", "docs/a.md"], base=repository, budget_tokens=5)
+    assert [piece.path for piece in gathered.evidence] == ["docs/a.md"]
     assert [left.path for left in gathered.left_out] == ["git:main...HEAD~1"]
 
 
