@@ -301,7 +301,7 @@ class GarbledReply(ModelError):
 
 
 class DegenerateReply(ModelError):
-    """The reply is whole and yet no turn: a refusal, a line or two, the prompt back again."""
+    """The reply is whole and cannot be used: a refusal, a line or two, the prompt back again, no vote or account."""
 
     code = "degenerate"
 

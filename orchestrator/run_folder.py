@@ -91,7 +91,7 @@ def write_run(
 
 
 def keep_drafts(folder: Path, drafts: Sequence[Draft], beside: str = "") -> tuple[Path, ...]:
-    """Keeps drafts that became no turn: they are paid for.
+    """Keeps answers that are not on the ledger: they are paid for.
 
     Args:
         beside: an ending of the file's name, where the folder's own file is another process's.

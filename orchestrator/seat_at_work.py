@@ -197,7 +197,7 @@ class SeatAtWork:
         useless = self.assignment.useless(text)
         if useless is None:
             return _Answer(heard, text, self.assignment.lacking(text))
-        answer = _no_turn(request.model, useless, text, heard.reply.usage)
+        answer = _of_no_use(request.model, useless, text, heard.reply.usage)
         self.tried.append(f"{request.model}: {DegenerateReply.code}")
         self._keep_text(text, request, heard.reply.model, heard.reply.usage)
         return answer
@@ -216,7 +216,7 @@ class SeatAtWork:
             error = failure(KINDS.get(past.failed, ModelError), "", model=past.route, usage=past.usage, text=past.text)
             return _mendable(error)
         useless = self.assignment.useless(past.text)
-        return _no_turn(past.route, useless, past.text, past.usage) if useless else None
+        return _of_no_use(past.route, useless, past.text, past.usage) if useless else None
 
     def _usable(self, request: Request, step: Step | None = None) -> Past | None:
         """What was heard already when the same was asked, if it is of use."""
@@ -355,8 +355,8 @@ def _mendable(error: ModelError) -> _Answer | None:
     return None if complaint is None else _Answer(None, error.text, complaint, error)
 
 
-def _no_turn(route: str, useless: str, text: str, usage: Usage | None) -> _Answer:
-    words = f"an answer that is no turn. {useless}"
+def _of_no_use(route: str, useless: str, text: str, usage: Usage | None) -> _Answer:
+    words = f"an answer that cannot be used. {useless}"
     error = failure(DegenerateReply, words, model=route, usage=usage, text=text)
     return _Answer(None, text, f"{useless} {fault_of(error).repair}", error)
 

@@ -187,7 +187,7 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     for call_made in place.paid.uncertain:
         tell(f"uncertain: {call_made}")
     for file in kept:
-        tell(f"Drafts that became no turn are in {file}")
+        tell(f"Answers that were paid for and are not on the ledger are in {file}")
     if call.as_json:
         outcome = result.failed(error, code, place.rehearsal, place.paid.spent, debate, place.paid.uncertain)
         with suppress(UsageError):  # there is nowhere left to say it
@@ -205,7 +205,7 @@ def _what_to_raise(error: DebateError) -> str:
 
 
 def _kept(place: Place, error: DebateError) -> tuple[Path, ...]:
-    """The file of the drafts that are paid for and became no turn; where no file can be written, they are told."""
+    """The file of the answers that are paid for and not on the ledger; where no file can be written, they are told."""
     if place.folder is None:
         return ()
     beside = "-elsewhere" if isinstance(error, LeaseLost) else ""  # the folder is another process's by now

@@ -204,6 +204,17 @@ def test_of_a_vote_that_does_not_count_the_progress_says_so(debate: Command, mod
     assert "  ballot 1: 1 approve, 0 object, 1 does not count" in told.splitlines()
 
 
+def test_an_answer_that_is_no_vote_is_told_as_what_it_is(debate: Command, model_server: Any) -> None:
+    from endpoint_voices import plausible, task_of
+
+    model_server.reply = lambda call: "nope" if VOTE in task_of(call) and call.model == "wall-1" else plausible(call)
+    paused = debate("--consensus")
+    assert paused.exit_code == 3, paused.output
+    assert "could not be heard: openai/wall-1: an answer that cannot be used. There is no JSON" in paused.stderr
+    assert "no turn" not in paused.stderr
+    assert "Answers that were paid for and are not on the ledger are in" in paused.stderr
+
+
 def test_council_votes_unless_told_otherwise(run: Command, table: Table) -> None:
     def steps(*arguments: str) -> list[str]:
         table.asked.clear()

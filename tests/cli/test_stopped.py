@@ -78,7 +78,7 @@ def test_what_was_paid_for_is_kept_and_counted_however_a_run_ends_too_early(
     result = stopped(what, "--json")
     outcome = json.loads(result.stdout)
     assert result.exit_code == outcome["exit_code"] == code
-    assert "Drafts that became no turn are in out/unused-drafts.json\n" in result.stderr
+    assert "Answers that were paid for and are not on the ledger are in out/unused-drafts.json\n" in result.stderr
     assert result.stderr.splitlines()[-1] == GO_ON
     with Hall.open() as hall:
         last = hall.runs.reports(THREAD)[-1]
