@@ -23,9 +23,9 @@ class Unfit(Exception):
         super().__init__(why)
         self.why, self.cure, self.line = why, cure, line
 
-    def refusal(self, source: str) -> ConfigurationError:
-        """The error for what was named by itself."""
-        return ConfigurationError(f"{self.why}.", self.cure, source=source, line=self.line)
+    def refusal(self, source: str, cure: str | None = None) -> ConfigurationError:
+        """The error for what was named by itself; `cure` is a better one than that for files."""
+        return ConfigurationError(f"{self.why}.", cure or self.cure, source=source, line=self.line)
 
 
 @dataclass(frozen=True, slots=True)

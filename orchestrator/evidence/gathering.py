@@ -86,10 +86,10 @@ def gather(
             leads to, nothing can; nothing of it all fits.
     """
     for source in (*sources, *adr):
-        if not source.strip() or not is_showable(source):
-            raise ConfigurationError(
-                f"{source!r:.80} is no path of a context file.", "Give a file, a folder or a glob."
-            )
+        if not source.strip():
+            raise ConfigurationError(f"{source!r} is no path of a context file.", "Give a file, a folder or a glob.")
+        if not is_showable(source):
+            raise ConfigurationError(f"{source!r:.80} has a name that cannot be shown.", "Rename it, or leave it out.")
     if sources.count(STANDARD_INPUT) > 1:
         raise ConfigurationError("Standard input can be read once only.", "Name - once.")
     records = [find_records(folder, base, within) for folder in adr]
@@ -97,9 +97,10 @@ def gather(
     later = table.identities(records)
     for source in sources:
         if source == STANDARD_INPUT:
-            table.offer_data("standard input", _input(standard_input), "input")
+            table.offer_data("standard input", _input(standard_input), "input", "Send text in UTF-8, without secrets.")
         elif source.startswith(revisions.PREFIX):
-            table.offer_data(source, revisions.difference(source, base, within), "diff")
+            diff = revisions.difference(source, base, within)
+            table.offer_data(source, diff, "diff", revisions.WITHOUT_IT)
         else:
             table.offer_files(find(source, base, within), "file", later)
     for found in records:
@@ -161,14 +162,16 @@ class _Table:
             raise _nothing_in(found.source, unfit)
         self.left_out += unfit
 
-    def offer_data(self, shown: str, data: bytes, kind: Kind) -> None:
-        """Takes what was read elsewhere, if it fits."""
+    def offer_data(self, shown: str, data: bytes, kind: Kind, cure: str) -> None:
+        """Takes what was read elsewhere, if it fits; `cure` says what to do about what it must not hold."""
+        if len(data) > MAX_BYTES:
+            raise ConfigurationError(
+                f"is larger than {MAX_BYTES:,} bytes.", "Give the part that the question rests on.", source=shown
+            )
         try:
-            if len(data) > MAX_BYTES:
-                raise Unfit(f"is larger than {MAX_BYTES:,} bytes", "Give the part that the question rests on.")
             self._take(shown, data, decode(data), kind)
         except Unfit as reason:
-            raise reason.refusal(shown) from reason
+            raise reason.refusal(shown, cure) from reason
 
     def _offer(self, name: str, shown: str, kind: Kind, later: Set[tuple[int, int]]) -> None:
         file = look(name, self._base)

@@ -21,6 +21,7 @@ from orchestrator.evidence.reading import MAX_BYTES, is_within
 from orchestrator.secrets import is_secret_name
 
 PREFIX = "git:"
+WITHOUT_IT = "Give a range without it, or name the files themselves."
 _SECONDS = 60  # for one answer of git's
 _RANGE = re.compile(r"(?P<old>.*?)(?P<dots>\.{2,3})(?P<new>[^.].*|)")
 _LEADS_AWAY = re.compile(r"GIT_(?!CONFIG_)")  # to another repository, program or file
@@ -50,7 +51,7 @@ def difference(source: str, base: Path, within: Sequence[Path] | None) -> bytes:
     found = _RANGE.fullmatch(source.removeprefix(PREFIX))
     if not found or not (found["old"] or found["new"]):
         raise ConfigurationError(
-            "is no range of revisions.", "Write it as git:main..HEAD; a file of that name is ./git:…", source=source
+            f"{source!r:.80} is no range of revisions.", "Write it as git:main..HEAD; a file of that name is ./git:…"
         )
     repository = _Repository(source, base)
     repository.require_there(within)
@@ -100,7 +101,7 @@ class _Repository:
             if reason := is_secret_name(name):
                 raise self._error(
                     f"the diff changes {name!r:.200}, which looks like a secret ({reason}); nothing was sent.",
-                    "Give a range without it, or name the files themselves.",
+                    WITHOUT_IT,
                 )
 
     def asked(self, *arguments: str) -> bytes:

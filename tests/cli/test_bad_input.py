@@ -176,7 +176,7 @@ CONTEXT = {
     "a secret by its content": ("docs/token.txt.md", r"docs/token\.txt\.md:2: holds what looks like a GitHub token"),
     "oversize": ("docs/large.md", r"docs/large\.md: is larger than 1,048,576 bytes"),
     "a device": ("/dev/null", r"/dev/null: is a device"),
-    "no range of revisions": ("git:main", r"git:main: is no range of revisions\. Write it as git:main\.\.HEAD"),
+    "no range of revisions": ("git:main", r"'git:main' is no range of revisions\. Write it as git:main\.\.HEAD"),
     "no repository": ("git:main..HEAD", r"git:main\.\.HEAD: .* is in no git repository\."),
     "an empty standard input": ("-", r"Standard input is empty, so that it holds no evidence\."),
 }
@@ -194,6 +194,12 @@ def test_context_that_cannot_be_read_or_must_not_leave_is_refused(case: str, ref
     said = refused("--rehearse", "--context", pattern, "Kafka?")
     assert re.search(sentence, said)
     assert "q7Wd0ZkT" not in said
+
+
+def test_a_debate_whose_evidence_is_all_left_out_is_not_begun(refused: Refused, work: Path) -> None:
+    (work / "a.md").write_text("x" * 41)
+    said = refused("--rehearse", "-c", "a.md", "--context-limit", "10", "Kafka?")
+    assert said.startswith("error: Nothing is left of the evidence: a.md (11 tokens) does not fit into the rest of 10 ")
 
 
 # -------------------------------------------------------------------------------------------------- topic and thread id

@@ -281,14 +281,14 @@ def test_evidence_of_which_nothing_fits_is_refused_with_what_to_do(put: Put, tmp
     put("a.md", "x" * 41)
     put("docs/b.md", "x" * 44)
     put("docs/c.png", b"\0")
-    why = (
-        "a.md (11 tokens), docs/b.md (11 tokens) and standard input (12 tokens): each does not fit into the rest of 10"
-    )
-    told = refused(["a.md", "docs", "-"], tmp_path, budget_tokens=10, standard_input=lambda: b"x" * 48)
-    assert told.startswith(f"Nothing is left of the evidence: {why} tokens (4 bytes are taken for one); docs/c.png is ")
-    assert told.endswith(" Raise the context limit, or give the part that the question rests on.")
-    assert "adr/d.md (11 tokens) does not fit" in refused(
-        [], put("adr/d.md", "x" * 44).parents[1], adr=["adr"], budget_tokens=10
+    put("adr/d.md", "x" * 45)
+    listed = "a.md (11 tokens), docs/b.md (11 tokens), standard input (12 tokens) and adr/d.md (12 tokens)"
+    assert refused(
+        ["a.md", "docs", "-"], tmp_path, budget_tokens=10, adr=["adr"], standard_input=lambda: b"x" * 48
+    ) == (
+        f"Nothing is left of the evidence: {listed}: each does not fit into the rest of 10 tokens (4 bytes are taken "
+        "for one); docs/c.png is a binary file (it holds NUL bytes). "
+        "Raise the context limit, or give the part that the question rests on."
     )
     assert gather([], base=tmp_path, budget_tokens=10) == Gathered((), ())
 
@@ -336,6 +336,13 @@ def test_standard_input_that_cannot_be_evidence_is_an_error(
 ) -> None:
     put("a.md")
     assert message in refused(sources, tmp_path, standard_input=None if data is None else lambda: data)
+
+
+def test_the_cure_for_what_standard_input_must_not_hold_is_not_that_for_files(tmp_path: Path) -> None:
+    told = refused(["-"], tmp_path, standard_input=SECRET.encode)
+    assert told.endswith("; nothing was sent. Send text in UTF-8, without secrets.")
+    told = refused(["-"], tmp_path, standard_input=lambda: b"\xff")
+    assert told.endswith("is not UTF-8 text. Send text in UTF-8, without secrets.")
 
 
 # -------------------------------------------------------------------------------------------------------- the sentences
