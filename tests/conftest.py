@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,13 @@ def _only_loopback() -> Iterator[None]:
         patch.setattr(socket.socket, "connect_ex", _connect_ex)
         patch.setattr(socket, "getaddrinfo", _resolve)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """What a shell starts in its background ignores Ctrl-C, and so would every process started from here."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
