@@ -70,7 +70,9 @@ def find_records(source: str, base: Path, within: Sequence[Path] | None) -> Foun
     _require_within(source, base, within)
     if not _is_folder(source, base):
         raise ConfigurationError(
-            "is no folder of decision records.", "Give the folder; a single file is --context.", source=source
+            "is no folder of decision records.",
+            "Give the folder that they are in; a single file is named as context.",
+            source=source,
         )
     search = Search(source, base, within)
     search.folder(deep=False)

@@ -27,10 +27,11 @@ from orchestrator.hall.inputs import require_thread_id, require_words
 from orchestrator.hall.store import Lease
 from orchestrator.hall.terms import Status
 from orchestrator.models.base import Model
+from orchestrator.models_file import SUFFIXES
 from orchestrator.plan import Changes, Plan
 from orchestrator.resuming import Resumable, changes_wanted, resumable
 from orchestrator.runner import Run, open_debate
-from orchestrator.shelves import is_path
+from orchestrator.shelves import folders, is_path, standing
 from orchestrator.taking_up import NO_CHANGES, TakeUp
 from orchestrator.thread_id import thread_id_for
 from orchestrator.wanted import Wanted, prepare
@@ -70,8 +71,7 @@ class Launcher:
             InvalidInput, UsageError: it cannot be as it was asked for.
         """
         require_words(topic, "topic")
-        for name in (wanted.recipe, wanted.models):
-            _require_name(name)
+        _require_names(wanted)
         base = self.roots[0] if self.roots else Path.cwd()
         return prepare(wanted, os.environ, base, tuple(self.roots))
 
@@ -108,7 +108,7 @@ class Launcher:
             UsageError: no run opened it, or it cannot go on as it was asked for.
             UnknownThread, LedgerBroken
         """
-        _require_name(wanted.models)
+        _require_names(wanted)
         found = resumable(self.hall, thread_id)
         state = found.debate.state
         if state.status is not Status.ACTIVE:
@@ -167,6 +167,10 @@ class Launcher:
             await anyio.to_thread.run_sync(background.write, launch.folder, launch.plan, ended)
 
 
-def _require_name(name: str) -> None:
-    if is_path(name, (".yaml", ".yml")):
-        raise ConfigurationError(f"{name!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
+def _require_names(wanted: Wanted) -> None:
+    """Refuses paths: clients choose from what stands on the shelves."""
+    if is_path(wanted.recipe, SUFFIXES):
+        raise ConfigurationError(f"{wanted.recipe!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
+    if is_path(wanted.models, SUFFIXES):
+        files = ", ".join(standing(folders("configs"), SUFFIXES))
+        raise ConfigurationError(f"{wanted.models!r:.80} is a path.", f"Give a name: the models files are {files}.")

@@ -276,13 +276,30 @@ def mine(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("mine")
-@pytest.mark.parametrize("what", ["recipe", "models"])
-async def test_recipes_and_models_go_by_name_never_by_path(refused: Refused, idle: list[Lease], what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "cure"),
+    [("recipe", "list_recipes shows the recipes."), ("models", "the models files are local, models.")],
+)
+async def test_recipes_and_models_go_by_name_never_by_path(
+    refused: Refused, idle: list[Lease], what: str, cure: str
+) -> None:
     """Whether a file is there makes no difference."""
     for name in ("mine.yaml", "./mine", "sub/mine", "/etc/passwd", "MINE.YML", "../work/mine.yaml"):
         told = await refused("run_debate", **{"topic": TOPIC, "rehearse": True, what: name})
         assert told.startswith("configuration: "), name
-        assert "is a path. Give a name" in told, name
+        assert told.endswith(f"{name!r} is a path. Give a name: {cure}"), name
+    assert idle == []
+
+
+async def test_a_refusal_names_no_option_of_the_command(refused: Refused, idle: list[Lease], root: Path) -> None:
+    (root / "a.md").write_text("x" * 41)
+    for arguments, cure in (
+        ({"adr": ["a.md"]}, "Give the folder that they are in; a single file is named as context."),
+        ({"context": ["a.md"], "context_limit": 10}, "Raise the context limit, or give the part that the question"),
+    ):
+        told = await refused("run_debate", topic=TOPIC, rehearse=True, **arguments)
+        assert cure in told
+        assert "--" not in told
     assert idle == []
 
 
