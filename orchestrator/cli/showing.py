@@ -11,9 +11,10 @@ from orchestrator import run_folder
 from orchestrator.account import Account
 from orchestrator.cli.plain import answer, json_text
 from orchestrator.errors import UsageError
+from orchestrator.export.marks import INCOMPLETE, Told, Word, source_of
 from orchestrator.files import write_atomically
-from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Body, FloorGiven, Note, Refined, Vote
+from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Body, FloorGiven, Note, Vote
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
 from orchestrator.hall.terms import About, Status
@@ -56,7 +57,8 @@ def _marked(marks: Sequence[str]) -> str:
 
 def page(debate: DebateResult, ledger: Debate) -> str:
     """Returns a debate for people; marks that say why they are there stand in paragraphs of their own."""
-    told = [words for words in ledger.first_words if words not in debate["marks"]]
+    beside = Told.of(ledger)
+    told = [*(words for words in ledger.first_words if words not in debate["marks"]), *beside.first]
     bare = [mark for mark in debate["marks"] if mark in ledger.first_words]
     parts = [
         *told,
@@ -66,10 +68,12 @@ def page(debate: DebateResult, ledger: Debate) -> str:
         f"head {debate['head']}",
         _indented(debate["topic"]),
         *(_turn(turn) for turn in debate.get("transcript", [])),
-        *map(_settling, ledger.of(Vote, Refined)),
+        *map(_settling, beside.settling),
     ]
     if debate["synthesis"] is not None:
-        parts += ["Synthesis", _indented(debate["synthesis"])]
+        source = source_of(ledger)
+        parts += [f"Synthesis ({source})" if source else "Synthesis", _indented(debate["synthesis"])]
+    parts += [*_listed("Objections that stand", beside.objections), *_listed(INCOMPLETE, beside.incomplete)]
     if "reason" in debate:
         parts += [f"Closed by force: {debate['reason']}"]
     if debate["next_role"]:
@@ -135,14 +139,15 @@ def _turn(turn: TranscriptTurn) -> str:
     return f"{head}{f', {who}' if who else ''}\n\n{_indented(turn['content'])}"
 
 
-def _settling(line: Line) -> str:
+def _settling(word: Word) -> str:
     """A vote on the synthesis, or a new synthesis after it."""
-    body = line.entry.body
-    if isinstance(body, Vote):
-        who = f", {body.seat.slot}, {body.seat.agent}, {body.seat.answered}" if body.seat else ""
-        return f"Vote of {body.role}: {body.choice}{who}\n\n{_indented(line.words)}"
-    assert isinstance(body, Refined), "nothing else was asked for"
-    return f"Refinement {body.number} by Door\n\n{_indented(line.words)}"
+    return f"{', '.join([word.heading, *word.by])}\n\n{_indented(word.text)}"
+
+
+def _listed(title: str, rows: Sequence[str]) -> Iterator[str]:
+    if rows:
+        yield title
+        yield _indented("\n".join(rows))
 
 
 def _indented(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from orchestrator.evidence import Evidence, with_broken_marked
-from orchestrator.export.marks import marks_of, objections_of, source_of
+from orchestrator.export.marks import INCOMPLETE, marks_of, objections_of, source_of
 from orchestrator.export.safe import cell, code, glimpse, listed, one_line, quote
 from orchestrator.grounds import Grounds
 from orchestrator.hall.debate import Debate
@@ -27,7 +27,6 @@ _MADR_STATUS = {
     Status.FORCE_CLOSED: "rejected",
 }
 
-INCOMPLETE = "What is incomplete"  # the heading of the list
 
 Said = Callable[[str], str]
 """Makes a seat's words one line, its broken citations marked."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 from orchestrator.ballot import answers_of
 from orchestrator.constraints import CLOSE, statements
-from orchestrator.decided import Dissent
+from orchestrator.decided import Dissent, VoteCast
+from orchestrator.errors import ConfigurationError
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Refined
+from orchestrator.hall.entries import Refined, Vote
 from orchestrator.hall.terms import Role, Status
-from orchestrator.record import DecisionRecord
+from orchestrator.record import DecisionRecord, record_of
 
+INCOMPLETE = "What is incomplete"  # the heading of the list
 REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
 
 
@@ -98,3 +102,60 @@ def _in_a_row(parts: Iterable[str]) -> str:
     *before, last = (" ".join(words.split()) for words in parts)
     ends = (".", "!", "?", "…", ".”", '."')
     return " ".join([*(words if words.endswith(ends) else f"{words}." for words in before), last])
+
+
+class Word(NamedTuple):
+    """A vote or a refinement: what it is, the names of who wrote it (seat, agent, model), its words."""
+
+    heading: str
+    by: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told beside the turns of a debate.
+
+    Args:
+        first: what is to be said of its decision, before everything else.
+        settling: its votes and refinements, in order.
+        objections: those that stand against its decision, a line each.
+        incomplete: what of the decision does not hold, a sentence each.
+    """
+
+    first: tuple[str, ...] = ()
+    settling: tuple[Word, ...] = ()
+    objections: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, debate: Debate) -> Self:
+        """Of a debate that has no decision, its votes and refinements alone; where this version cannot read its plan,
+        it says so instead of what it would have to say of the decision."""
+        try:
+            record = record_of(debate)
+        except ConfigurationError as error:
+            return cls((str(error),), tuple(_settling(debate, ())))
+        settling = tuple(_settling(debate, record.votes))
+        if debate.synthesis is None:
+            return cls(settling=settling)
+        cautions = tuple(cautions_of(record, f"“{INCOMPLETE}” below"))
+        return cls(cautions, settling, tuple(objections_of(record, debate)), record.incomplete)
+
+
+def _settling(debate: Debate, votes: Iterable[VoteCast]) -> Iterator[Word]:
+    cast = iter(votes)
+    for line in debate.of(Vote, Refined):
+        body = line.entry.body
+        assert isinstance(body, Vote | Refined), "nothing else was asked for"
+        by = (body.seat.slot, body.seat.agent, body.seat.answered) if body.seat else ()
+        heading = f"Refinement {body.number} by Door" if isinstance(body, Refined) else _vote(body, next(cast, None))
+        yield Word(heading, by, line.words)
+
+
+def _vote(body: Vote, cast: VoteCast | None) -> str:
+    if cast is None:
+        return f"Vote of {body.role}: {body.choice}"
+    name = f" ({cast.name})" if cast.name else ""
+    void = "" if cast.grounded else ", which does not count: it rests on nothing that exists"
+    return f"Vote of {body.role} on {cast.on}: {body.choice}{name}{void}"

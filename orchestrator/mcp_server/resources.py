@@ -33,7 +33,7 @@ class HallResources:
         """One debate as Markdown for people."""
         from orchestrator.mcp_server.transcript import transcript_markdown  # here: it loads pydantic's record shapes
 
-        return transcript_markdown(self.hall.get_debate(thread_id), self.hall.debate(thread_id).first_words)
+        return transcript_markdown(self.hall.get_debate(thread_id), self.hall.debate(thread_id))
 
     def octave(self, thread_id: str) -> str:
         """One debate, verified, as OCTAVE text."""

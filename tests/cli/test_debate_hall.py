@@ -126,7 +126,7 @@ def test_show_gives_the_turns_who_spoke_and_how_it_ended(hall: Command, by_hand:
     assert page.startswith(f"{HAND}: synthesis, 3 of 3 turns, round 1 of 1, fixed\n\nhead sha256:")
     assert "  Which queue?\n  For billing.\n" in page
     assert "T1  Wind (PATHOS), round 1, ideator, a person\n\n  None at all.\n" in page
-    assert page.endswith("Synthesis\n\n  An outbox table.\n")
+    assert page.endswith("Synthesis (T3)\n\n  An outbox table.\n")
 
 
 def test_show_says_who_is_next_and_why_a_debate_was_closed_by_force(hall: Command) -> None:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 from in_process import Table
 
-from building import vote_text
+from building import account_text, vote_text
 
 TOPIC = "Should we move billing to Kafka?"
 THREAD = "2026-01-06-billing"
@@ -247,6 +247,23 @@ def test_before_anything_is_asked_a_dry_run_says_that_there_will_be_votes_and_ho
         "note: Nobody votes in a rehearsal: it decides nothing.",
         "note: A rehearsal does not end early: it settles nothing.",
     ]
+
+
+def test_quiet_too_says_where_it_is_listed_what_is_incomplete(
+    debate: Command, hall: Command, model_server: Any
+) -> None:
+    from endpoint_voices import plausible, task_of
+
+    model_server.reply = lambda call: account_text() if ACCOUNT in task_of(call) else plausible(call)
+    result = debate("--quiet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lacks = ["T2.C1 has no outcome.", "T2.C2 has no outcome."]
+    assert record_in()["incomplete"] == lacks
+    assert result.stdout.startswith(
+        "INCOMPLETE: 2 things in it do not hold against the ledger, or are missing; "
+        f"see debate-hall show {THREAD}.\n\n## SYNTHESIS\n"
+    )
+    assert hall("show", THREAD).stdout.endswith(f"What is incomplete\n\n  {lacks[0]}\n  {lacks[1]}\n")
 
 
 # ---------------------------------------------------------------------------------------------------------- early close

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +68,8 @@ async def test_a_transcript_is_markdown_for_people(read: Read, hall: Hall, debat
     head = hall.get_debate(debate)["head"]
     assert await read(f"debate://{debate}/transcript") == (
         f"# {debate}\n\n"
+        "> INCOMPLETE: one thing in it does not hold against the ledger, or is missing; see “What is incomplete” "
+        "below.\n\n"
         f"synthesis, 3 of 12 turns, round 1 of 4, fixed, head `{head}`\n\n"
         "> Should we move billing to Kafka?\n\n"
         "## T1: Wind (PATHOS), round 1\n\n"
@@ -77,7 +80,39 @@ async def test_a_transcript_is_markdown_for_people(read: Read, hall: Hall, debat
         "## T3: Door (LOGOS), round 1\n\n"
         "> Therefore: not yet.\n\n"
         "## Synthesis\n\n"
-        "> Not yet.\n"
+        "> Not yet.\n\n"
+        "## Objections that stand\n\n"
+        "- T2.C1, Wall unnamed: three people run it.\n\n"
+        "## What is incomplete\n\n"
+        "- T2.C1 has no outcome.\n"
+    )
+
+
+async def test_a_transcript_tells_votes_and_refinements_and_what_is_to_be_said_of_the_decision(
+    read: Read, hall: Hall
+) -> None:
+    seat = SeatRecord(slot="V1.Wall.1", agent="validator", asked="m", answered="m-1")
+    hall.init_debate(THREAD, "Kafka?")
+    for role in ("Wind", "Wall", "Door"):
+        hall.add_turn(THREAD, role, f"I am {role}.")
+    against = hall.cast_vote(THREAD, "Wall", "object", "# No\nNobody owns it.", ["T3"], seat)
+    hall.refine(THREAD, "- [O1] Ops owns it.", [against["seq"]])
+    hall.cast_vote(THREAD, "Wind", "approve", "It is fine.", ["T9"])
+    hall.close_debate(THREAD, "- [O1] Ops owns it.", status="stalemate")
+    text = await read(f"debate://{THREAD}/transcript")
+    assert text.startswith(f"# {THREAD}\n\n> STALEMATE: the objections below were not settled.\n\nstalemate, 3 of")
+    assert text.partition("> I am Door.\n\n")[2] == (
+        "## Vote of Wall on T3: object (O1)\n\n"
+        "> spoken by V1.Wall.1, validator, m-1\n\n"
+        "> # No\n> Nobody owns it.\n\n"
+        "## Refinement 1 by Door\n\n"
+        "> - [O1] Ops owns it.\n\n"
+        "## Vote of Wind on refinement 1: approve, which does not count: it rests on nothing that exists\n\n"
+        "> It is fine.\n\n"
+        "## Synthesis (refinement 1)\n\n"
+        "> - [O1] Ops owns it.\n\n"
+        "## Objections that stand\n\n"
+        "- O1, Wall validator: # No Nobody owns it. Door in refinement 1: Ops owns it.\n"
     )
 
 
