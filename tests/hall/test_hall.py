@@ -337,7 +337,10 @@ OPERATIONS: dict[str, dict[str, Any]] = {  # DESIGN section 5; clients call them
     "verify_debate": {"thread_id": NEEDED, "head": None},
     "export_debate": {"thread_id": NEEDED, "format": "json"},
 }
-FOR_THE_RUNNER = {"add_turn": {"seat": None}, "close_debate": {"record": None}}  # by keyword only, so that it takes no place of the protocol's
+FOR_THE_RUNNER = {
+    "add_turn": {"seat": None},
+    "close_debate": {"record": None},
+}  # by keyword only, so that it takes no place of the protocol's
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
