@@ -10,10 +10,7 @@ The parts, in the order in which they are best read:
     recipe.py  agent.py  routing.py  one loader for each of recipes/, agents/ and configs/
     evidence/         context files: numbered, hashed, cited, checked
     plan.py  forecast.py             recipe, agents and routes become the plan of a run; how many calls it takes
-    constraints.py  grounds.py       what Walls stated and what was answered; what words rest on
-    ballot.py  account.py            votes on a synthesis; Door's account of it, checked
-    decided.py  evidence_used.py  caveats.py   what all that comes to; what was cited; what a reader should know
-    record.py         the decision record, read off the ledger
+    decision/         what a debate comes to: constraints and their answers, votes, Door's account, the record
     instructions.py  prompt.py       what each step tells its seat; a snapshot and a seat become messages
     journal.py  budget.py            what was asked and what came of it; what may be spent
     calls.py          one call: its cost set aside, its intent and its outcome written down
@@ -48,6 +45,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchestrator.agent import load_agent as load_agent
+    from orchestrator.decision.record import DecisionRecord as DecisionRecord
+    from orchestrator.decision.record import make_record as make_record
     from orchestrator.drafting import Drafting as Drafting
     from orchestrator.drafts import Patience as Patience
     from orchestrator.errors import DebateError as DebateError
@@ -62,8 +61,6 @@ if TYPE_CHECKING:
     from orchestrator.models.scripted import Scripted as Scripted
     from orchestrator.plan import Plan as Plan
     from orchestrator.recipe import load_recipe as load_recipe
-    from orchestrator.record import DecisionRecord as DecisionRecord
-    from orchestrator.record import make_record as make_record
     from orchestrator.runner import run_debate as run_debate
     from orchestrator.wanted import Wanted as Wanted
     from orchestrator.wanted import prepare as prepare
@@ -81,7 +78,7 @@ _HOMES = {
     "models.scripted": ("Scripted",),
     "plan": ("Plan",),
     "recipe": ("load_recipe",),
-    "record": ("DecisionRecord", "make_record"),
+    "decision.record": ("DecisionRecord", "make_record"),
     "runner": ("run_debate",),
     "wanted": ("Wanted", "prepare"),
 }

@@ -6,16 +6,16 @@ its own.
 
 from __future__ import annotations
 
-from orchestrator.constraints import Outcome, constraints_of, open_blocks
+from orchestrator.decision.constraints import Outcome, constraints_of, open_blocks
+from orchestrator.decision.grounds import Grounds, walls_of
+from orchestrator.decision.seating import missing
 from orchestrator.errors import RunPaused
-from orchestrator.grounds import Grounds, walls_of
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line, fold
 from orchestrator.hall.entries import Note, Refined, Tombstoned, Turn, Vote
 from orchestrator.hall.terms import About, Role
 from orchestrator.hall.verdict import Verdict
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
-from orchestrator.seating import missing
 
 CLOSING = "close"  # the place of the seats with which Door closes before the plan's end
 

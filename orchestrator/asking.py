@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from orchestrator.account import Account, Ledger
-from orchestrator.account import problems_of as account_problems
 from orchestrator.assigning import no_turn
-from orchestrator.ballot import (
+from orchestrator.decision.account import Account, Ledger
+from orchestrator.decision.account import problems_of as account_problems
+from orchestrator.decision.ballot import (
     Case,
     CastVote,
     VoteAnswer,

@@ -21,6 +21,7 @@ from types import TracebackType
 import anyio
 
 from orchestrator import run_folder
+from orchestrator.decision.record import record_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid
 from orchestrator.errors import RunPaused, StoreError
@@ -31,7 +32,6 @@ from orchestrator.hall.store import Lease
 from orchestrator.models.base import Model
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Changes, Plan
-from orchestrator.record import record_of
 from orchestrator.resuming import resumable
 from orchestrator.runner import Run, hold_debate
 from orchestrator.secrets import SERVER_TOKEN, scrub

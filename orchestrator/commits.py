@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from orchestrator.agenda import changes
+from orchestrator.decision.seating import NO_ANSWER
 from orchestrator.drafts import Draft, Emit, Failure, Paid
 from orchestrator.errors import DebateError, InvalidInput, LimitMet, LimitReached, NotActive, RunPaused, StaleHead
 from orchestrator.events import HeadMoved, SeatMissing, TurnCommitted
@@ -19,7 +20,6 @@ from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Mode, Role, Status
 from orchestrator.plan import Plan, PlannedSeat
-from orchestrator.seating import NO_ANSWER
 from orchestrator.usage import amount
 from orchestrator.worker import in_thread
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from orchestrator.account import Account
-from orchestrator.ballot import VoteAnswer
-from orchestrator.constraints import Constraint, open_blocks
 from orchestrator.contract import QUOTED_WORDS
+from orchestrator.decision.account import Account
+from orchestrator.decision.ballot import VoteAnswer
+from orchestrator.decision.constraints import Constraint, open_blocks
 from orchestrator.hall.cognition import Nature
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from orchestrator.constraints import Constraint, constraints_seen, open_blocks
+from orchestrator.decision.constraints import Constraint, constraints_seen, open_blocks
 from orchestrator.evidence import numbered
 from orchestrator.hall.debate import Said, Snapshot
 from orchestrator.hall.terms import Role

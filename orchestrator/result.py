@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrator.decision.record import DecisionRecord
 from orchestrator.errors import DebateError
 from orchestrator.hall.debate import DEGRADED, Debate, Line
 from orchestrator.hall.terms import Status
 from orchestrator.journal import Uncertain
-from orchestrator.record import DecisionRecord
 from orchestrator.secrets import scrub
 from orchestrator.usage import NOTHING, Usage, amount
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from orchestrator.decision.record import DecisionRecord
 from orchestrator.drafts import Draft
 from orchestrator.errors import UsageError
 from orchestrator.evidence import Evidence
@@ -23,7 +24,6 @@ from orchestrator.hall.export import debate_json, export_octave
 from orchestrator.hall.octave import BrokenCitation
 from orchestrator.plan import Plan, PlannedRound
 from orchestrator.recipe import NO_LIMITS
-from orchestrator.record import DecisionRecord
 from orchestrator.wording import counted
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from orchestrator.agenda import last_word
 from orchestrator.asking import Asking
-from orchestrator.ballot import (
+from orchestrator.commits import Commits, pause, seat_record
+from orchestrator.decision.ballot import (
     Case,
     VoteAnswer,
     agree,
@@ -22,8 +23,7 @@ from orchestrator.ballot import (
     silent,
     vote_text,
 )
-from orchestrator.commits import Commits, pause, seat_record
-from orchestrator.constraints import constraints_of
+from orchestrator.decision.constraints import constraints_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Assignment, Draft, Failure
 from orchestrator.errors import LimitMet, ModelError

@@ -16,7 +16,7 @@ import anyio.from_thread
 
 from building import LETTERS, THREAD, hall_at, hold, plan_of, resume, speech, turns_of, vote_text
 from hall.halls import HastyStore
-from orchestrator.ballot import Case, agree
+from orchestrator.decision.ballot import Case, agree
 from orchestrator.drafts import Draft, Paid
 from orchestrator.events import Event, RoundStarted, SynthesisRefined, TurnCommitted, VoteCast
 from orchestrator.hall.debate import Debate, Line

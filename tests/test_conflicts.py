@@ -12,12 +12,12 @@ import pytest
 from building import THREAD, plan_of, turns_of, voices
 from orchestrator import commits
 from orchestrator.commits import MOST_CONFLICTS
+from orchestrator.decision.record import make_record
 from orchestrator.errors import RunPaused
 from orchestrator.events import Event, HeadMoved, Paused, TurnCommitted
 from orchestrator.hall.entries import Extended
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan
-from orchestrator.record import make_record
 from table import (
     Act,
     Table,

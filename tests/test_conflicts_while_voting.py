@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from building import plan_of, priced
-from orchestrator.ballot import Case
+from orchestrator.decision.ballot import Case
 from orchestrator.errors import Overloaded
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Refined, Vote

@@ -22,6 +22,7 @@ from building import (
     turns_of,
     voices,
 )
+from orchestrator.decision.record import record_of
 from orchestrator.errors import Overloaded, RunPaused
 from orchestrator.events import Event, HeadMoved, SeatMissing
 from orchestrator.export.markdown import render_adr
@@ -31,7 +32,6 @@ from orchestrator.hall.terms import About, Role, Status
 from orchestrator.models.base import Request, Task
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes, Plan
-from orchestrator.record import record_of
 from orchestrator.taking_up import TakeUp
 
 pytestmark = pytest.mark.anyio

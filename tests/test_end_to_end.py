@@ -15,11 +15,11 @@ from click.testing import CliRunner, Result
 
 from endpoint import Answer, Call, ModelServer, cut_off, empty, server_error, tokens, wrong_key
 from orchestrator.cli.run_debate import run_debate
+from orchestrator.decision.seating import contributions
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import FloorGiven, Turn
 from orchestrator.hall.hall import Hall
 from orchestrator.plan import Plan
-from orchestrator.seating import contributions
 
 TOPIC = "Should we move billing to Kafka?"
 EVIDENCE = "Billing runs on PostgreSQL.\nOperations may run no new cluster before March.\n"

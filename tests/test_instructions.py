@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from building import TOPIC, plan_of
-from orchestrator.account import Account
-from orchestrator.ballot import VoteAnswer
-from orchestrator.constraints import Constraint, answers_in, constraints_in
+from orchestrator.decision.account import Account
+from orchestrator.decision.ballot import VoteAnswer
+from orchestrator.decision.constraints import Constraint, answers_in, constraints_in
 from orchestrator.hall.debate import Said, Snapshot
 from orchestrator.hall.terms import Role
 from orchestrator.instructions import (

@@ -38,6 +38,7 @@ from building import (
 from hall.halls import HastyStore
 from orchestrator.budget import Budget
 from orchestrator.cli.ending import Exit, ended_as, exit_code
+from orchestrator.decision.record import record_of
 from orchestrator.drafts import Patience
 from orchestrator.errors import AuthenticationFailed, Overloaded, RateLimited, RunPaused, StoppedByLimit, TimedOut
 from orchestrator.events import Event, LimitReached, Paused, TurnCommitted
@@ -53,7 +54,6 @@ from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
-from orchestrator.record import record_of
 from orchestrator.taking_up import TakeUp
 
 pytestmark = pytest.mark.anyio

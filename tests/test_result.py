@@ -12,13 +12,13 @@ import pytest
 
 from building import THREAD, hall_at, hold, plan_of, priced, resume, speech, voices
 from orchestrator import result
+from orchestrator.decision.record import make_record
 from orchestrator.drafts import Paid
 from orchestrator.errors import AuthenticationFailed, Overloaded, RunPaused, UsageError
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
-from orchestrator.record import make_record
 
 pytestmark = pytest.mark.anyio
 

@@ -36,7 +36,8 @@ from building import (
     vote_text,
 )
 from hall.halls import HastyStore, database
-from orchestrator.ballot import voters
+from orchestrator.decision.ballot import voters
+from orchestrator.decision.record import record_of
 from orchestrator.drafts import Paid
 from orchestrator.errors import (
     AuthenticationFailed,
@@ -56,7 +57,6 @@ from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
-from orchestrator.record import record_of
 from orchestrator.resuming import changed_files, changes_wanted, resumable
 from orchestrator.runner import Run, open_debate
 from orchestrator.taking_up import TakeUp

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices, wordy
+from orchestrator.decision.record import make_record
 from orchestrator.drafting import Draft
 from orchestrator.errors import UsageError
 from orchestrator.evidence import Evidence
@@ -25,7 +26,6 @@ from orchestrator.models.rehearsal import Rehearsal
 from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
-from orchestrator.record import make_record
 from orchestrator.run_folder import FORMATS, keep_drafts, outline, plan_yaml, render, write_run
 
 pytestmark = pytest.mark.anyio

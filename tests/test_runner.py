@@ -28,6 +28,7 @@ from building import (
     voices,
     wordy,
 )
+from orchestrator.decision.record import record_of
 from orchestrator.drafts import Paid
 from orchestrator.errors import (
     AuthenticationFailed,
@@ -49,7 +50,6 @@ from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.instructions import winds_of
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
-from orchestrator.record import record_of
 from orchestrator.runner import Run
 
 pytestmark = pytest.mark.anyio

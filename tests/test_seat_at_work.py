@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from building import THREAD, evidence_of, hall_at, hold, plan_of, priced, resume, speech, turns_of, wordy
+from orchestrator.decision.record import record_of
 from orchestrator.errors import ContextTooLong, CutOff, EmptyReply, ModelError, RateLimited, RunPaused
 from orchestrator.events import DraftFinished, Event, SentBack, Summarised
 from orchestrator.hall.hall import Hall
@@ -19,7 +20,6 @@ from orchestrator.hall.terms import Role
 from orchestrator.models.base import Endpoint, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
-from orchestrator.record import record_of
 
 pytestmark = pytest.mark.anyio
 

@@ -27,6 +27,7 @@ from building import (
 )
 from hall.halls import HastyStore, dump
 from orchestrator import watch
+from orchestrator.decision.record import record_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid
 from orchestrator.errors import AuthenticationFailed, LeaseLost, NotActive, RunHeld, RunPaused, StoreUnavailable
@@ -42,7 +43,6 @@ from orchestrator.models.base import Reply, Request
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes
 from orchestrator.recipe import Limits
-from orchestrator.record import record_of
 from orchestrator.runner import hold_debate, open_debate
 from orchestrator.taking_up import TakeUp, time_limit
 

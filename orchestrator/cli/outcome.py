@@ -16,6 +16,7 @@ import anyio
 from orchestrator import result, run_folder
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell
+from orchestrator.decision.record import DecisionRecord, record_of
 from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
 from orchestrator.evidence import with_broken_marked
@@ -24,7 +25,6 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
 from orchestrator.plan import Plan
-from orchestrator.record import DecisionRecord, record_of
 from orchestrator.runner import Run
 from orchestrator.wording import visible
 

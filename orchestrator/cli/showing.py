@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import run_folder
-from orchestrator.account import Account
 from orchestrator.cli.plain import answer, json_text
+from orchestrator.decision.account import Account
+from orchestrator.decision.record import record_of, title_of
 from orchestrator.errors import UsageError
 from orchestrator.export.marks import INCOMPLETE, Told, Word, source_of
 from orchestrator.files import write_atomically
@@ -18,7 +19,6 @@ from orchestrator.hall.entries import Body, FloorGiven, Note, Vote
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
 from orchestrator.hall.terms import About, Status
-from orchestrator.record import record_of, title_of
 from orchestrator.structured import Unreadable, read
 from orchestrator.wording import visible
 

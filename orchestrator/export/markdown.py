@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from orchestrator.decision.grounds import Grounds
+from orchestrator.decision.record import DecisionRecord
+from orchestrator.decision.seating import SeatCost
 from orchestrator.evidence import Evidence, with_broken_marked
 from orchestrator.export.marks import INCOMPLETE, marks_of, objections_of, source_of
 from orchestrator.export.safe import cell, code, glimpse, listed, one_line, quote
-from orchestrator.grounds import Grounds
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.terms import Role, Status
 from orchestrator.plan import Plan
-from orchestrator.record import DecisionRecord
-from orchestrator.seating import SeatCost
 from orchestrator.wording import counted
 
 _MADR_STATUS = {

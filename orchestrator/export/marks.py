@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from orchestrator.ballot import answers_of
-from orchestrator.constraints import CLOSE, statements
-from orchestrator.decided import Dissent, VoteCast
+from orchestrator.decision.ballot import answers_of
+from orchestrator.decision.constraints import CLOSE, statements
+from orchestrator.decision.decided import Dissent, VoteCast
+from orchestrator.decision.record import DecisionRecord, record_of
 from orchestrator.errors import ConfigurationError
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Refined, Vote
 from orchestrator.hall.terms import Role, Status
-from orchestrator.record import DecisionRecord, record_of
 
 INCOMPLETE = "What is incomplete"  # the heading of the list
 REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."

@@ -41,7 +41,9 @@ class HallResources:
 
     def record(self, thread_id: str) -> str:
         """The decision record of one debate: what was decided, on what, at what cost."""
-        from orchestrator.record import record_of  # here, because plans are slow to load and few calls need one
+        from orchestrator.decision.record import (
+            record_of,  # here, because plans are slow to load and few calls need one
+        )
 
         record = record_of(self.hall.debate(thread_id))
         return _json(record.model_dump(mode="json", by_alias=True))

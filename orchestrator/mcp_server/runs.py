@@ -252,8 +252,8 @@ class RunTools:
 
 def _told_of(debate: Debate) -> tuple[Sequence[str], Sequence[str]]:
     """What is to be said of a decision, and what stands against it."""
+    from orchestrator.decision.record import record_of
     from orchestrator.export.marks import cautions_of, objections_of  # here: what makes records is slow to load
-    from orchestrator.record import record_of
 
     record = record_of(debate)
     listing = f"incomplete in debate://{record.thread_id}/record"

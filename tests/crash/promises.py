@@ -11,7 +11,7 @@ from stage import Ended, Stage
 
 from building import THREAD
 from endpoint import Call
-from orchestrator.ballot import voters
+from orchestrator.decision.ballot import voters
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Note, Refined, Turn, Vote
 from orchestrator.hall.journal import Intent, JournalLine, Outcome

@@ -13,9 +13,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from building import THREAD, evidence_of, hall_at, plan_of
-from orchestrator.account import Action, Assumption, Consequence, Option, Risk
+from orchestrator.decision.account import Action, Assumption, Consequence, Option, Risk
+from orchestrator.decision.evidence_used import EarlierDecision
+from orchestrator.decision.record import make_record
 from orchestrator.evidence import Evidence
-from orchestrator.evidence_used import EarlierDecision
 from orchestrator.export.markdown import render_adr
 from orchestrator.export.marks import REHEARSAL_MARK
 from orchestrator.export.safe import cell, code, glimpse, one_line, quote
@@ -24,7 +25,6 @@ from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.terms import About, Role
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.plan import Plan
-from orchestrator.record import make_record
 from orchestrator.runner import open_debate
 from orchestrator.wording import visible
 

@@ -11,12 +11,12 @@ import anyio
 import pytest
 
 from building import answers_to_objections, hall_at, hold, plan_of, speech, vote_text, wordy
-from orchestrator.ballot import answers_of
+from orchestrator.decision.ballot import answers_of
+from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.export.markdown import render_adr
 from orchestrator.export.marks import objections_of, source_of
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
-from orchestrator.record import DecisionRecord, make_record
 from orchestrator.runner import Run
 
 pytestmark = pytest.mark.anyio

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import anyio
 
 from building import hall_at, hold, speech, winds_of, wordy
-from orchestrator.constraints import Constraint, constraints_in
+from orchestrator.decision.constraints import Constraint, constraints_in
+from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.hall.cognition import Nature
 from orchestrator.hall.debate import Debate, Said
 from orchestrator.models.base import Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
-from orchestrator.record import DecisionRecord, make_record
 
 Words = str | Reply | Callable[[Request], str]
 Parts = Mapping[str, Words | Sequence[Words]]

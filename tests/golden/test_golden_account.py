@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from building import account_text, evidence_of, plan_of
 from golden.planting import CONSTRAINT, OPPORTUNITY, answered, constraints_said, door, held, stated, wall
-from orchestrator.account import Account, Ledger, answered_in, problems_of
-from orchestrator.constraints import Outcome
+from orchestrator.decision.account import Account, Ledger, answered_in, problems_of
+from orchestrator.decision.constraints import Outcome
+from orchestrator.decision.grounds import Grounds
 from orchestrator.evidence import Evidence
-from orchestrator.grounds import Grounds
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role, Status
 

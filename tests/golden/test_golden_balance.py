@@ -10,11 +10,11 @@ import anyio
 import pytest
 
 from building import THREAD, TOPIC, hall_at, hold, plan_of, speech
+from orchestrator.decision.record import DecisionRecord, make_record, record_of
 from orchestrator.errors import AuthenticationFailed
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Line, Scripted
-from orchestrator.record import DecisionRecord, make_record, record_of
 
 pytestmark = pytest.mark.anyio
 

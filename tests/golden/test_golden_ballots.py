@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from building import THREAD, TOPIC, hall_at
 from golden.planting import CONSTRAINT, stated
-from orchestrator.ballot import CastVote, agree, best_voted_on
+from orchestrator.decision.ballot import CastVote, agree, best_voted_on
+from orchestrator.decision.record import record_of
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Choice, Role, Status
-from orchestrator.record import record_of
 
 Ballot = list[tuple[Role, Choice, list[str]]]
 

@@ -20,7 +20,7 @@ from golden.planting import (
     statement,
     wall,
 )
-from orchestrator.constraints import Outcome
+from orchestrator.decision.constraints import Outcome
 from orchestrator.hall.cognition import Nature
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role, Status

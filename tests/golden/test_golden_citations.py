@@ -8,7 +8,7 @@ import pytest
 
 from building import evidence_of, plan_of, vote_text
 from golden.planting import Parts, door, held, objection, wall
-from orchestrator.evidence_used import Citation
+from orchestrator.decision.evidence_used import Citation
 from orchestrator.export.markdown import render_adr
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ import pytest
 
 from building import account_text, plan_of
 from golden.planting import CONSTRAINT, OPPORTUNITY, answered, door, held, settlement, stated, statement, wall
-from orchestrator.constraints import Outcome
-from orchestrator.decided import AnswerGiven
+from orchestrator.decision.constraints import Outcome
+from orchestrator.decision.decided import AnswerGiven
 from orchestrator.hall.terms import Role, SettledBy, Status
 
 pytestmark = pytest.mark.anyio

@@ -10,11 +10,11 @@ import pytest
 from building import account_text, hall_at, hold, order, plan_of, resume, wordy
 from golden.planting import CONSTRAINT, OPPORTUNITY, Parts, answered, door, held, playing, stated, wall
 from orchestrator.agenda import leaves_no_question
+from orchestrator.decision.record import make_record
 from orchestrator.errors import AuthenticationFailed, RunPaused
 from orchestrator.events import Event, Settled
 from orchestrator.hall.terms import About, Status
 from orchestrator.plan import Plan
-from orchestrator.record import make_record
 
 SENTENCE = "Two people are trained by March."
 NONE = ("", "## OPEN", "NONE")

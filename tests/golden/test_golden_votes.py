@@ -11,11 +11,11 @@ import pytest
 
 from building import THREAD, account_text, hall_at, hold, plan_of, priced, voices, vote_text
 from golden.planting import CONSTRAINT, Parts, answered, door, held, objection, stated, wall
-from orchestrator.decided import Dissent, LoadBearing
+from orchestrator.decision.decided import Dissent, LoadBearing
+from orchestrator.decision.record import record_of
 from orchestrator.export.marks import marks_of
 from orchestrator.hall.terms import About, Role, SettledBy, Status
 from orchestrator.plan import Plan
-from orchestrator.record import record_of
 
 UNGROUNDED = (
     "rests_on: nothing of it exists in this debate; name a turn (T1), a constraint (T2.C1) or lines of the evidence "

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from building import account_text, plan_of, vote_text
 from golden.planting import CONSTRAINT, Parts, answered, constraints_said, door, held, objection, stated, wall
 from orchestrator.agenda import leaves_no_question
-from orchestrator.ballot import VoteAnswer
-from orchestrator.constraints import Outcome
+from orchestrator.decision.ballot import VoteAnswer
+from orchestrator.decision.constraints import Outcome
 from orchestrator.hall.cognition import read_wall
 from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role, Status

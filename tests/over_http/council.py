@@ -17,12 +17,12 @@ from building import FENCE, THREAD, evidence_of, vote_text, wordy
 from endpoint import Answer, Call
 from endpoint_voices import task_of
 from golden.planting import CONSTRAINT, OPPORTUNITY, objection, stated
+from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.hall.entries import Vote
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Step
 from orchestrator.models.litellm import LiteLLM
-from orchestrator.record import DecisionRecord, make_record
 
 VOTERS = {"ideator": "Wind.1", "edge-optimizer": "Wind.2", "validator": "Wall.1", "critical-engineer": "Wall.2"}
 KINDS = dict(zip(VOTERS, ("fact", "measurement", "change", "fact"), strict=True))

@@ -13,9 +13,10 @@ from provider import REHEARSES, Provider, Stage, bill, plan_at, question_of, res
 from building import account_text, order
 from endpoint import Answer, Call, content_policy, cut_off, empty, error, out_of_quota, overloaded, web_page, wrong_key
 from golden.planting import CONSTRAINT, answered, stated
-from orchestrator.account import Account
-from orchestrator.ballot import VoteAnswer
 from orchestrator.cli.ending import Exit, ended_as, exit_code
+from orchestrator.decision.account import Account
+from orchestrator.decision.ballot import VoteAnswer
+from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.errors import RunPaused
 from orchestrator.events import FellBack, Retried, SentBack
 from orchestrator.hall.hall import Hall
@@ -23,7 +24,6 @@ from orchestrator.hall.terms import Role, Status
 from orchestrator.models.base import Endpoint
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.plan import Plan, PlannedSeat
-from orchestrator.record import DecisionRecord, make_record
 from orchestrator.structured import schema_of
 
 pytestmark = [

@@ -21,8 +21,8 @@ from council import (
 )
 from provider import Provider, Stage, plan_at, question_of
 
-from orchestrator.ballot import VoteAnswer
 from orchestrator.cli.ending import Exit, ended_as
+from orchestrator.decision.ballot import VoteAnswer
 from orchestrator.events import SynthesisRefined, VoteCast
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status

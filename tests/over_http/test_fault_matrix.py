@@ -35,6 +35,7 @@ from endpoint import (
     wrong_key,
 )
 from orchestrator.cli.ending import Exit, ended_as, exit_code
+from orchestrator.decision.record import Attempts, DecisionRecord, Substitution, make_record
 from orchestrator.errors import RunPaused
 from orchestrator.events import DraftStarted, Event, FellBack, Retried, SeatMissing, SentBack
 from orchestrator.export.markdown import render_adr
@@ -45,7 +46,6 @@ from orchestrator.hall.terms import Role
 from orchestrator.models.base import Model, Reply, Request, Step, Usage
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.plan import OnFailure, Plan, PlannedSeat
-from orchestrator.record import Attempts, DecisionRecord, Substitution, make_record
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.xdist_group("litellm")]
 

@@ -32,6 +32,7 @@ from endpoint import (
 )
 from orchestrator.budget import NO_BOUND, Bound, Budget, total_bound
 from orchestrator.cli.ending import Exit, ended_as, exit_code
+from orchestrator.decision.record import make_record
 from orchestrator.errors import RunPaused, StoppedByLimit, UsageError
 from orchestrator.events import LimitReached, RoundStarted
 from orchestrator.export.markdown import render_adr
@@ -40,7 +41,6 @@ from orchestrator.hall.terms import About, Role
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
-from orchestrator.record import make_record
 from orchestrator.runner import Run
 from orchestrator.wanted import Wanted, prepare
 

@@ -12,13 +12,13 @@ from provider import Provider, Stage, bill, plan_at, question_of, reseated, spea
 from building import THREAD, evidence_of, hall_at, turns_of
 from endpoint import Answer, Call, context_too_long, tokens
 from orchestrator.cli.ending import Exit, ended_as
+from orchestrator.decision.record import make_record
 from orchestrator.errors import RunPaused
 from orchestrator.events import FellBack, Summarised
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Role
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.plan import Plan
-from orchestrator.record import make_record
 from orchestrator.runner import Run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.xdist_group("litellm")]

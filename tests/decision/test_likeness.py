@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.likeness import Alike, near_duplicates
+from orchestrator.decision.likeness import Alike, near_duplicates
 
 WALL = """\
 VERDICT: CONDITIONAL

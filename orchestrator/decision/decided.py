@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from orchestrator.account import Account, Ledger, answered_in, problems_of
-from orchestrator.ballot import Case, CastVote, agree, standing_objections
-from orchestrator.constraints import Constraint, Outcome, statements
+from orchestrator.decision.account import Account, Ledger, answered_in, problems_of
+from orchestrator.decision.ballot import Case, CastVote, agree, standing_objections
+from orchestrator.decision.constraints import Constraint, Outcome, statements
+from orchestrator.decision.seating import Part
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Closed, Refined
 from orchestrator.hall.terms import About, Role, SettledBy
 from orchestrator.plan import Plan
-from orchestrator.seating import Part
 from orchestrator.structured import Unreadable, read
 
 

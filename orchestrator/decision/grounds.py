@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from orchestrator.constraints import constraints_of
 from orchestrator.contract import QUOTED_WORDS
+from orchestrator.decision.constraints import constraints_of
 from orchestrator.evidence import Evidence, check, citations
 from orchestrator.hall.cognition import read_wall
 from orchestrator.hall.debate import Debate, Line

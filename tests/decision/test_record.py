@@ -14,10 +14,12 @@ import anyio
 import pytest
 
 from building import THREAD, TOPIC, account_text, evidence_of, hall_at, hold, plan_of, priced, speech, voices
-from orchestrator.constraints import Outcome
-from orchestrator.decided import AnswerGiven, ConstraintAnswered
+from orchestrator.decision.constraints import Outcome
+from orchestrator.decision.decided import AnswerGiven, ConstraintAnswered
+from orchestrator.decision.evidence_used import Citation
+from orchestrator.decision.record import DecisionRecord, Verdict, make_record, title_of
+from orchestrator.decision.seating import SeatCost, Substitution, Tokens
 from orchestrator.errors import AuthenticationFailed
-from orchestrator.evidence_used import Citation
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
 from orchestrator.models.base import Request
@@ -25,8 +27,6 @@ from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.rehearsal import Rehearsal
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
-from orchestrator.record import DecisionRecord, Verdict, make_record, title_of
-from orchestrator.seating import SeatCost, Substitution, Tokens
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from building import THREAD, TOPIC, evidence_of, hall_at
-from orchestrator.grounds import Grounds, WallTurn, mentioned, plain_name, walls_of
+from orchestrator.decision.grounds import Grounds, WallTurn, mentioned, plain_name, walls_of
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.verdict import Verdict
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from building import BUNDLED, THREAD, TOPIC, hall_at
-from orchestrator.constraints import (
+from orchestrator.decision.constraints import (
     Answer,
     Constraint,
     Outcome,

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator import caveats
-from orchestrator.account import (
+from orchestrator.decision import caveats
+from orchestrator.decision.account import (
     Account,
     Action,
     Assumption,
@@ -24,16 +24,11 @@ from orchestrator.account import (
     Option,
     Risk,
 )
-from orchestrator.ballot import Case, agree, silent
-from orchestrator.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
-from orchestrator.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
-from orchestrator.grounds import Grounds, walls_of
-from orchestrator.hall.debate import REHEARSAL, Debate
-from orchestrator.hall.entries import Closed
-from orchestrator.hall.results import balance
-from orchestrator.hall.terms import About, Role, Status
-from orchestrator.plan import Plan
-from orchestrator.seating import (
+from orchestrator.decision.ballot import Case, agree, silent
+from orchestrator.decision.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
+from orchestrator.decision.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
+from orchestrator.decision.grounds import Grounds, walls_of
+from orchestrator.decision.seating import (
     Attempts,
     Contribution,
     Part,
@@ -47,6 +42,11 @@ from orchestrator.seating import (
     substitutions_of,
     tokens_of,
 )
+from orchestrator.hall.debate import REHEARSAL, Debate
+from orchestrator.hall.entries import Closed
+from orchestrator.hall.results import balance
+from orchestrator.hall.terms import About, Role, Status
+from orchestrator.plan import Plan
 
 SCHEMA: Literal["run-debate/record/v1"] = "run-debate/record/v1"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.account import Account, Ledger, problems_of_earlier
+from orchestrator.decision.account import Account, Ledger, problems_of_earlier
+from orchestrator.decision.seating import Part
 from orchestrator.evidence import Evidence, cited
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Closed, Refined, Turn, Vote
-from orchestrator.seating import Part
 
 
 class Citation(Part):

@@ -13,15 +13,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from orchestrator.constraints import Constraint, constraints_of
-from orchestrator.grounds import Grounds, plain_name
+from orchestrator.decision.constraints import Constraint, constraints_of
+from orchestrator.decision.grounds import Grounds, plain_name
+from orchestrator.decision.seating import missing
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Refined, Turn, Vote
 from orchestrator.hall.structure import LEAD, SAID
 from orchestrator.hall.terms import Choice, Role, SettledBy
 from orchestrator.plan import Plan, PlannedSeat
-from orchestrator.seating import missing
 from orchestrator.structured import Answer
 
 VOTERS = (Role.WIND, Role.WALL)

@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from orchestrator.constraints import Constraint, answers_in, outcome_of
+from orchestrator.decision.constraints import Constraint, answers_in, outcome_of
+from orchestrator.decision.grounds import Grounds, plain_name
 from orchestrator.evidence import Evidence, check, citations
 from orchestrator.evidence.prose import Prose
-from orchestrator.grounds import Grounds, plain_name
 from orchestrator.hall.terms import Role
 from orchestrator.quotes import words_of
 from orchestrator.structured import Answer

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from orchestrator.contract import lacks, words_of_wind
+from orchestrator.decision.likeness import Alike, near_duplicates
+from orchestrator.decision.seating import Contribution
 from orchestrator.evidence import Evidence
 from orchestrator.hall.cognition import findings
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Turn
 from orchestrator.hall.terms import Role
-from orchestrator.likeness import Alike, near_duplicates
 from orchestrator.plan import Plan
-from orchestrator.seating import Contribution
 
 
 def of_turns(debate: Debate, plan: Plan) -> Iterator[str]:
