@@ -79,9 +79,10 @@ def _only_loopback() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _interruptible() -> None:
-    """What a shell starts in its background ignores Ctrl-C, and so would every process started from here."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """What a shell starts in its background ignores Ctrl-C, what nohup starts a closed terminal; so would children."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
