@@ -67,12 +67,12 @@ def page(debate: DebateResult, ledger: Debate) -> str:
         f"round {debate['round']} of {debate['max_rounds']}, {debate['mode']}",
         f"head {debate['head']}",
         _indented(debate["topic"]),
-        *(_turn(turn) for turn in debate.get("transcript", [])),
-        *map(_settling, beside.settling),
+        *(_turn(turn, beside) for turn in debate.get("transcript", [])),
+        *(_settling(word, beside) for word in beside.settling),
     ]
     if debate["synthesis"] is not None:
         source = source_of(ledger)
-        parts += [f"Synthesis ({source})" if source else "Synthesis", _indented(debate["synthesis"])]
+        parts += [f"Synthesis ({source})" if source else "Synthesis", _indented(beside.marked(debate["synthesis"]))]
     parts += [*_listed("Objections that stand", beside.objections), *_listed(INCOMPLETE, beside.incomplete)]
     if "reason" in debate:
         parts += [f"Closed by force: {debate['reason']}"]
@@ -133,15 +133,15 @@ def _title_of(entry: dict[str, Any]) -> str:
     return title_of(entry["text"])
 
 
-def _turn(turn: TranscriptTurn) -> str:
+def _turn(turn: TranscriptTurn, beside: Told) -> str:
     who = ", ".join(name for name in (turn["agent_role"], turn["model"]) if name)
     head = f"T{turn['turn_index'] + 1}  {turn['role']} ({turn['cognition']}), round {turn['round']}"
-    return f"{head}{f', {who}' if who else ''}\n\n{_indented(turn['content'])}"
+    return f"{head}{f', {who}' if who else ''}\n\n{_indented(beside.marked(turn['content']))}"
 
 
-def _settling(word: Word) -> str:
+def _settling(word: Word, beside: Told) -> str:
     """A vote on the synthesis, or a new synthesis after it."""
-    return f"{', '.join([word.heading, *word.by])}\n\n{_indented(word.text)}"
+    return f"{', '.join([word.heading, *word.by])}\n\n{_indented(beside.marked(word.text))}"
 
 
 def _listed(title: str, rows: Sequence[str]) -> Iterator[str]:

@@ -9,11 +9,13 @@ from typing import NamedTuple, Self
 from orchestrator.decision.ballot import answers_of
 from orchestrator.decision.constraints import CLOSE, statements
 from orchestrator.decision.decided import Dissent, VoteCast
-from orchestrator.decision.record import DecisionRecord, record_of
+from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.errors import ConfigurationError
+from orchestrator.evidence import Evidence, with_broken_marked
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Refined, Vote
 from orchestrator.hall.terms import Role, Status
+from orchestrator.plan import Plan
 
 INCOMPLETE = "What is incomplete"  # the heading of the list
 REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
@@ -121,26 +123,34 @@ class Told:
         settling: its votes and refinements, in order.
         objections: those that stand against its decision, a line each.
         incomplete: what of the decision does not hold, a sentence each.
+        evidence: what was on the table, against which citations are checked.
     """
 
     first: tuple[str, ...] = ()
     settling: tuple[Word, ...] = ()
     objections: tuple[str, ...] = ()
     incomplete: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
 
     @classmethod
-    def of(cls, debate: Debate) -> Self:
+    def of(cls, debate: Debate, listing: str = f"“{INCOMPLETE}” below") -> Self:
         """Of a debate that has no decision, its votes and refinements alone; where this version cannot read its plan,
         it says so instead of what it would have to say of the decision."""
         try:
-            record = record_of(debate)
+            plan = Plan.pinned_in(debate)
         except ConfigurationError as error:
             return cls((str(error),), tuple(_settling(debate, ())))
+        record, evidence = make_record(debate, plan), plan.evidence if plan else ()
         settling = tuple(_settling(debate, record.votes))
         if debate.synthesis is None:
-            return cls(settling=settling)
-        cautions = tuple(cautions_of(record, f"“{INCOMPLETE}” below"))
-        return cls(cautions, settling, tuple(objections_of(record, debate)), record.incomplete)
+            return cls(settling=settling, evidence=evidence)
+        cautions = tuple(cautions_of(record, listing))
+        against = tuple(with_broken_marked(words, evidence) for words in objections_of(record, debate))
+        return cls(cautions, settling, against, record.incomplete, evidence)
+
+    def marked(self, words: str) -> str:
+        """Words of the debate, each citation in them that does not hold marked as broken."""
+        return with_broken_marked(words, self.evidence)
 
 
 def _settling(debate: Debate, votes: Iterable[VoteCast]) -> Iterator[Word]:

@@ -232,7 +232,7 @@ class RunTools:
         alone = set(debate["marks"]) <= {REHEARSAL}  # what is behind the other marks takes the whole ledger to tell
         whole = self.hall.debate(thread_id) if decided or not alone else None
         first_words = [*(whole.first_words if whole else debate["marks"])]
-        cautions, objections = _told_of(whole) if whole and decided else ((), ())
+        decision, cautions, objections = _told_of(whole) if whole and decided else (None, (), ())
         if run["message"] is not None:
             run["message"] = harmless(run["message"])
         return {
@@ -245,19 +245,17 @@ class RunTools:
             "next_role": debate["next_role"],
             "head": debate["head"],
             "run": run,
-            "decision": debate["synthesis"] if decided else None,
+            "decision": decision,
             "objections": [harmless(words) for words in objections],
         }
 
 
-def _told_of(debate: Debate) -> tuple[Sequence[str], Sequence[str]]:
-    """What is to be said of a decision, and what stands against it."""
-    from orchestrator.decision.record import record_of
-    from orchestrator.export.marks import cautions_of, objections_of  # here: what makes records is slow to load
+def _told_of(debate: Debate) -> tuple[str | None, Sequence[str], Sequence[str]]:
+    """A decision, its broken citations marked; what is to be said of it, and what stands against it."""
+    from orchestrator.export.marks import Told  # here: what makes records is slow to load
 
-    record = record_of(debate)
-    listing = f"incomplete in debate://{record.thread_id}/record"
-    return tuple(cautions_of(record, listing)), tuple(objections_of(record, debate))
+    told = Told.of(debate, f"incomplete in debate://{debate.state.thread_id}/record")
+    return told.marked(debate.synthesis.words) if debate.synthesis else None, told.first, told.objections
 
 
 def _voices(

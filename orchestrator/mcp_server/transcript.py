@@ -32,15 +32,15 @@ def _blocks(debate: DebateResult, ledger: Debate) -> Iterator[str]:
     for turn in debate.get("transcript", []):
         yield f"## T{turn['turn_index'] + 1}: {turn['role']} ({turn['cognition']}), round {turn['round']}"
         yield from _speaker([turn["agent_role"], turn["model"]])
-        yield quote(turn["content"])
+        yield quote(beside.marked(turn["content"]))
     for word in beside.settling:
         yield f"## {word.heading}"
         yield from _speaker(word.by)
-        yield quote(word.text)
+        yield quote(beside.marked(word.text))
     if debate["synthesis"] is not None:
         source = source_of(ledger)
         yield f"## Synthesis ({source})" if source else "## Synthesis"
-        yield quote(debate["synthesis"])
+        yield quote(beside.marked(debate["synthesis"]))
     yield from _list("Objections that stand", beside.objections)
     yield from _list(INCOMPLETE, beside.incomplete)
     if "reason" in debate:

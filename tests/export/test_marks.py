@@ -10,14 +10,27 @@ from typing import Any
 import anyio
 import pytest
 
-from building import answers_to_objections, hall_at, hold, plan_of, speech, vote_text, wordy
+from building import (
+    THREAD,
+    TOPIC,
+    answers_to_objections,
+    evidence_of,
+    hall_at,
+    hold,
+    plan_of,
+    speech,
+    vote_text,
+    wordy,
+)
+from orchestrator.cli import showing
 from orchestrator.decision.ballot import answers_of
 from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.export.markdown import render_adr
 from orchestrator.export.marks import objections_of, source_of
+from orchestrator.mcp_server.transcript import transcript_markdown
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
-from orchestrator.runner import Run
+from orchestrator.runner import Run, open_debate
 
 pytestmark = pytest.mark.anyio
 ENDS = "What would end it, a measurement: a week in which this is shown to be wrong:"
@@ -99,3 +112,18 @@ def test_closing_words_that_stand_nowhere_else_come_from_nowhere(tmp_path: Path)
 )
 def test_a_refinement_answers_in_lines_that_begin_with_a_name(line: str, answers: list[Any]) -> None:
     assert list(answers_of(f"## OBJECTIONS\n{line}\n")) == answers
+
+
+async def test_a_broken_citation_is_marked_wherever_a_debate_is_shown(tmp_path: Path) -> None:
+    cites, broken = "See [E1:9].", "See [E1:9] (broken: notes.md has 2 lines)."
+    with hall_at(tmp_path / "state") as hall:
+        open_debate(hall, plan_of(evidence=[evidence_of()]), THREAD, TOPIC)
+        for role in ("Wind", "Wall", "Door"):
+            hall.add_turn(THREAD, role, cites)
+        hall.cast_vote(THREAD, "Wall", "object", cites, ["T1"])
+        hall.refine(THREAD, f"{cites} Again.")
+        hall.close_debate(THREAD, f"{cites} Again.")
+        told, ledger = hall.get_debate(THREAD, include_metadata=True), hall.debate(THREAD)
+        assert [turn["content"] for turn in hall.get_debate(THREAD)["transcript"]] == [cites] * 3
+    for shown in (showing.page(told, ledger), transcript_markdown(told, ledger)):
+        assert shown.count(broken) == shown.count(cites[:-1]) >= 6
