@@ -21,6 +21,7 @@ from orchestrator.decision.ballot import (
     names_of,
     objections_in,
     silent,
+    standing_objections,
     vote_text,
 )
 from orchestrator.decision.constraints import constraints_of
@@ -29,7 +30,7 @@ from orchestrator.drafts import Assignment, Draft, Failure
 from orchestrator.errors import LimitMet, ModelError
 from orchestrator.events import BallotCounted, SynthesisRefined, VoteCast
 from orchestrator.faults import repair_of
-from orchestrator.hall.debate import Debate
+from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan, PlannedSeat, slot_name
 from orchestrator.structured import read
@@ -144,8 +145,7 @@ class Settling:
         """The ending with Door's account of it, which is asked for where there is none yet."""
         if not self.plan.has_account:
             return ending
-        newest = max([case.on or 0, *(vote.seq for vote in case.votes)])
-        told = [line for line in debate.notes(About.ACCOUNT, About.NO_ACCOUNT) if line.entry.seq > newest]
+        told = [line for line in debate.notes(About.ACCOUNT, About.NO_ACCOUNT) if _is_of(case, line)]
         if told:
             note = told[-1].note
             return Ending(ending.synthesis, ending.status, note.digest if note.about == About.ACCOUNT else None)
@@ -188,6 +188,13 @@ def _counted(case: Case, drafts: Sequence[Draft]) -> BallotCounted:
 def _came_to_nothing(failed: Failure) -> bool:
     """Whether answers came, none of them of use: who asks again must expect the same."""
     return isinstance(failed.error, ModelError) and repair_of(failed.error) is not None
+
+
+def _is_of(case: Case, account: Line) -> bool:
+    """Whether an account was made of the newest synthesis and of the objections that stand now."""
+    seq = account.entry.seq
+    before = standing_objections([vote for vote in case.votes if vote.seq < seq])
+    return seq > (case.on or 0) and before == standing_objections(case.votes)
 
 
 def _closed_early(debate: Debate, case: Case) -> Ending:

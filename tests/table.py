@@ -16,7 +16,7 @@ import anyio.from_thread
 
 from building import LETTERS, THREAD, hall_at, hold, plan_of, resume, speech, turns_of, vote_text
 from hall.halls import HastyStore
-from orchestrator.decision.ballot import Case, agree
+from orchestrator.decision.ballot import Case, agree, standing_objections
 from orchestrator.drafts import Draft, Paid
 from orchestrator.events import Event, RoundStarted, SynthesisRefined, TurnCommitted, VoteCast
 from orchestrator.hall.debate import Debate, Line
@@ -310,7 +310,7 @@ def require_the_ending_that_was_voted_for(table: Table, debate: Debate) -> None:
     closing = debate.synthesis
     if closing is None or closing.text == CLOSED_BY_HAND:
         return
-    case = Case.of(debate, table.plan.evidence)
+    case = Case.of(debate, table.plan)
     agreed = not table.plan.voters or agree(case.ballot)
     assert debate.state.status is (Status.SYNTHESIS if agreed else Status.STALEMATE)
     assert agreed or debate.state.refinements >= table.plan.recipe.consensus.refinements
@@ -319,7 +319,7 @@ def require_the_ending_that_was_voted_for(table: Table, debate: Debate) -> None:
     account = debate.notes(About.ACCOUNT)[-1]
     assert isinstance(closing.entry.body, Closed)
     assert account.note.digest == closing.entry.body.record
-    assert account.entry.seq > max([case.on or 0, *(vote.seq for vote in case.votes)])
+    assert account.entry.seq > max([case.on or 0, *(vote.seq for vote in standing_objections(case.votes))])
     assert (closing.text or "") in drafted_by(table, account.text or "").messages[-1].text
 
 

@@ -62,7 +62,7 @@ async def test_a_turn_while_it_is_voted_leads_to_a_new_synthesis_that_is_voted_o
     debate = table.debate()
     assert (table.acts, signed(debate)) == ({}, expected)
     require_laws(table, run.unused)
-    case = Case.of(debate, ())
+    case = Case.of(debate, None)
     foreign = next(line.entry.seq for line in debate.turns if line.turn.seat is None)
     assert (case.on or 0) >= foreign
     assert [vote.role for vote in case.ballot] == [Role.WIND, Role.WALL]
@@ -154,5 +154,5 @@ def answers_of(line: Line) -> tuple[int, ...]:
 
 
 def objections(debate: Debate) -> set[int]:
-    votes = Case.of(debate, ()).votes
+    votes = Case.of(debate, None).votes
     return {vote.seq for vote in votes if vote.name is not None}

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from click.testing import CliRunner, Result
 from mcp import Client
@@ -19,7 +21,7 @@ from mcp_types import TextContent
 from building import THREAD, TOPIC
 from endpoint import Answer, Call, ModelServer, error, tokens
 from endpoint_voices import plausible
-from orchestrator import Patience
+from orchestrator import Patience, background
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import run_debate
 from orchestrator.errors import HoldsSecret
@@ -297,14 +299,24 @@ async def test_over_mcp_a_topic_that_holds_a_key_is_refused_and_nothing_is_begun
 @pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_run_in_a_process_of_its_own_leaves_no_key_anywhere(
-    folder: Path, model_server: ModelServer, models: Indiscreet
+    folder: Path, model_server: ModelServer, models: Indiscreet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    started: list[Popen[bytes]] = []
+
+    def start(*how: Any) -> Popen[bytes]:
+        started.append(background_start(*how))
+        return started[-1]
+
+    background_start = background.start
+    monkeypatch.setattr(background, "start", start)
     with anyio.fail_after(120), Hall.open() as hall:
         async with Client(build(hall, roots=(), out=folder / "out")) as client:
             wanted = {"recipe": "speed", "models": "planted", "thread_id": THREAD, "wait": True}
             ended = await client.call_tool("run_debate", {"topic": TOPIC, **wanted})
             assert not ended.is_error, ended.content
         assert hall.get_debate(THREAD)["status"] == "synthesis"
+    (process,) = started  # its debate has ended, and it may still write its files
+    assert await anyio.to_thread.run_sync(process.wait, 30) == 0
     assert_no_key(ended.model_dump_json())
     assert_no_key_in_files(folder)
     assert (folder / "out" / THREAD / "run.log").exists()

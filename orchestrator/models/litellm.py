@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -85,6 +86,8 @@ def _load() -> Any:
             os.environ.setdefault(name, value)
         litellm: Any = importlib.import_module("litellm")
         litellm.suppress_debug_info = True  # else it prints banners to standard output
+        # It makes a call in a thread before it awaits it: one that is cancelled in between would be told to the user.
+        warnings.filterwarnings("ignore", r"coroutine '.*\.acompletion' was never awaited", RuntimeWarning)
         return litellm
 
 
