@@ -29,6 +29,7 @@ from orchestrator.evidence.reading import (
     require_no_secret,
     shown_as,
 )
+from orchestrator.wording import counted
 
 DEFAULT_TOKENS = 100_000
 BYTES_PER_TOKEN = 4  # of UTF-8; the usual estimate
@@ -190,8 +191,9 @@ class _Table:
     def _take(self, shown: str, data: bytes, text: str, kind: Kind) -> None:
         tokens = -(-len(text.encode()) // BYTES_PER_TOKEN)
         if tokens > self._left:
-            why = f"does not fit into the rest of {self._budget:,} tokens ({BYTES_PER_TOKEN} bytes are taken for one)"
-            self.left_out.append(LeftOut(shown, why, f"{tokens:,} tokens"))
+            budget = counted(self._budget, "token")
+            why = f"does not fit into the rest of {budget} ({BYTES_PER_TOKEN} bytes are taken for one)"
+            self.left_out.append(LeftOut(shown, why, counted(tokens, "token")))
             return
         require_no_secret(text)
         self._left -= tokens
