@@ -203,8 +203,7 @@ class _Runner:
     async def _rounds(self) -> None:
         """Every planned round, unless nothing is left to settle before the last."""
         for planned in self.plan.rounds:
-            debate = await self.commits.look()
-            if debate.notes(About.SETTLED):
+            if self.plan.recipe.early_close and (await self.commits.look()).notes(About.SETTLED):
                 return
             self.commits.conflicts = 0
             await self._round(planned)
@@ -212,9 +211,10 @@ class _Runner:
 
     async def _end_early(self, planned: PlannedRound) -> None:
         """Notes that nothing is open after a round, where the recipe lets that end the debate."""
-        debate = await self.commits.look()
         unneeded = sum(len(later.seats) for later in self.plan.rounds if later.number > planned.number)
-        if unneeded and self.plan.recipe.early_close and nothing_is_open(self.plan, debate, planned.number):
+        if not unneeded or not self.plan.recipe.early_close:
+            return
+        if nothing_is_open(self.plan, await self.commits.look(), planned.number):
             words = f"Nothing is open after round {planned.number}: {unneeded} planned turns are not needed."
             await self.commits.note(About.SETTLED, words)
             self.drafting.emit(Settled(round=planned.number, turns=unneeded))

@@ -15,9 +15,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 _OPENS = re.compile(r'\{|\[(?=\s*[\[{"])')
@@ -48,6 +48,15 @@ class Answer(BaseModel):
         if optional:
             raise TypeError(f"{cls.__name__} gives a default to {', '.join(optional)}; strict schemas know none.")
 
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text.strip()
+
+
+Words = Annotated[str, AfterValidator(_words)]
+"""A text of an answer that says something, without the white space around it."""
 
 A = TypeVar("A", bound=Answer)
 

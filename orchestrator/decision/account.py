@@ -20,15 +20,9 @@ from orchestrator.evidence import Evidence, check, citations
 from orchestrator.evidence.prose import Prose
 from orchestrator.hall.terms import Role
 from orchestrator.quotes import words_of
-from orchestrator.structured import Answer
+from orchestrator.structured import Answer, Words
 
 LEAST_WORDS = 3  # of a sentence that answers something
-
-
-def _words(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return text.strip()
 
 
 def _day(text: str) -> str:
@@ -36,7 +30,6 @@ def _day(text: str) -> str:
     return text
 
 
-Words = Annotated[str, AfterValidator(_words)]
 Name = Annotated[str, AfterValidator(plain_name)]
 Day = Annotated[str, AfterValidator(_day)]
 

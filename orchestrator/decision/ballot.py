@@ -22,19 +22,13 @@ from orchestrator.hall.entries import Refined, Turn, Vote
 from orchestrator.hall.structure import LEAD, SAID
 from orchestrator.hall.terms import Choice, Role, SettledBy
 from orchestrator.plan import Plan, PlannedSeat
-from orchestrator.structured import Answer
+from orchestrator.structured import Answer, Words
 
 VOTERS = (Role.WIND, Role.WALL)
 
 
-def _words(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return text.strip()
-
-
 def _one_line(text: str) -> str:
-    return " ".join(_words(text).split())
+    return " ".join(text.split())
 
 
 def _named(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -42,8 +36,7 @@ def _named(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(None, plain))
 
 
-Words = Annotated[str, AfterValidator(_words)]
-OneLine = Annotated[str, AfterValidator(_one_line)]
+OneLine = Annotated[Words, AfterValidator(_one_line)]
 Names = Annotated[tuple[str, ...], AfterValidator(_named)]
 
 
