@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from building import account_text, plan_of
+from building import RECIPES, account_text, plan_of
 from golden.planting import CONSTRAINT, OPPORTUNITY, answered, door, held, settlement, stated, statement, wall
 from orchestrator.decision.constraints import Outcome
 from orchestrator.decision.decided import AnswerGiven
@@ -165,3 +165,20 @@ async def test_two_constraints_under_one_id_are_both_in_the_record(tmp_path: Pat
     assert [(each.id, each.statement, each.nature) for each in run.record.constraints] == [
         ("T2.C1", "Nobody on call knows C1. And: Nobody is on call at night.", CONSTRAINT)
     ]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "recipe", [pytest.param(name, marks=[pytest.mark.slow] if name == "deep" else []) for name in RECIPES]
+)
+async def test_in_every_recipe_a_wall_without_a_verdict_is_sent_back_once_then_recorded(
+    tmp_path: Path, recipe: str
+) -> None:
+    plan = plan_of(recipe)
+    parts = {f"Wall {planned.number}": wall("MAYBE") for planned in plan.rounds}
+    run = await held(tmp_path, plan, parts)
+    walls = sum(len(planned.walls) for planned in plan.rounds)
+    told = [words for part in parts for words in run.told(part)]
+    assert len(told) == 2 * walls
+    assert sum(words.startswith("Your turn lacks something. The verdict is not one") for words in told) == walls
+    assert len([lacking for lacking in run.record.incomplete if "The verdict is not one" in lacking]) == walls
