@@ -151,7 +151,7 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
 def _decision(debate: Debate, record: DecisionRecord, plan: Plan) -> str:
     """What was decided, its marks first, each broken citation marked; of a stalemate also what stands against it."""
     if debate.synthesis:
-        marks = marks_of(record, f"debate-hall show {record.thread_id}")
+        marks = map(str, marks_of(record, f"debate-hall show {record.thread_id}"))
         told = [debate.synthesis.words, *(_against(debate, record) if record.status is Status.STALEMATE else ())]
         return "\n\n".join([*marks, *(with_broken_marked(words, plan.evidence) for words in told)])
     return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."

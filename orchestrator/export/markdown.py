@@ -47,7 +47,7 @@ def render_adr(record: DecisionRecord, debate: Debate) -> str:
     sections = [
         _front_matter(record),
         f"# {one_line(record.title)}",
-        *(f"**{one_line(mark)}**" for mark in marks_of(record, f"“{INCOMPLETE}” below")),
+        *(f"**{one_line(str(mark))}**" for mark in marks_of(record, f"“{INCOMPLETE}” below")),
         quote(with_broken_marked(record.summary, evidence)) if record.summary else "",
         "## Context and Problem Statement",
         quote(record.question),

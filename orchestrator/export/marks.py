@@ -18,37 +18,51 @@ from orchestrator.hall.terms import Role, Status
 from orchestrator.plan import Plan
 
 INCOMPLETE = "What is incomplete"  # the heading of the list
-REHEARSAL_MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
 
 
-def marks_of(record: DecisionRecord, listing: str) -> Iterator[str]:
-    """What every output says first, a sentence each.
+class Mark(NamedTuple):
+    """A word that stands before everything else, and the sentences that say why."""
+
+    word: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.word}: {self.why}"
+
+
+NO_MODEL = Mark("REHEARSAL", "no model was asked and nothing was decided; this is a worksheet for people.")
+
+
+def marks_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
+    """What every output says first.
 
     Args:
         listing: where this output lists what is incomplete.
     """
     if record.rehearsal:
-        yield REHEARSAL_MARK
+        yield NO_MODEL
     if record.degraded:
-        yield f"DEGRADED: {' '.join(record.degraded)}"
+        yield Mark("DEGRADED", " ".join(record.degraded))
     if record.closed_early is not None:
-        yield f"CLOSED EARLY: {record.closed_early}"
+        yield Mark("CLOSED EARLY", record.closed_early)
     yield from cautions_of(record, listing)
 
 
-def cautions_of(record: DecisionRecord, listing: str) -> Iterator[str]:
+def cautions_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
     """What is to be said of the decision itself: that it is none, not agreed, or not borne out."""
+    if record.status is Status.ACTIVE:
+        yield Mark("NOT CLOSED", "the debate goes on; nothing is decided yet.")
     if record.status is Status.STALEMATE:
         objected = any(dissent.turn is None for dissent in record.dissent)
         why = "the objections below were not settled" if objected else "votes that count from Wind and Wall are missing"
-        yield f"STALEMATE: {why}."
+        yield Mark("STALEMATE", f"{why}.")
     if record.status is Status.FORCE_CLOSED:
-        yield "CLOSED BY FORCE: there is no decision."
+        yield Mark("CLOSED BY FORCE", "there is no decision.")
     if record.incomplete:
         number = len(record.incomplete)
         what = "one thing in it does" if number == 1 else f"{number} things in it do"
         lacks = "is missing" if number == 1 else "are missing"
-        yield f"INCOMPLETE: {what} not hold against the ledger, or {lacks}; see {listing}."
+        yield Mark("INCOMPLETE", f"{what} not hold against the ledger, or {lacks}; see {listing}.")
 
 
 def source_of(debate: Debate) -> str | None:
@@ -144,7 +158,7 @@ class Told:
         settling = tuple(_settling(debate, record.votes))
         if debate.synthesis is None:
             return cls(settling=settling, evidence=evidence)
-        cautions = tuple(cautions_of(record, listing))
+        cautions = tuple(map(str, cautions_of(record, listing)))
         against = tuple(with_broken_marked(words, evidence) for words in objections_of(record, debate))
         return cls(cautions, settling, against, record.incomplete, evidence)
 

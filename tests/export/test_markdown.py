@@ -18,7 +18,7 @@ from orchestrator.decision.evidence_used import EarlierDecision
 from orchestrator.decision.record import make_record
 from orchestrator.evidence import Evidence
 from orchestrator.export.markdown import render_adr
-from orchestrator.export.marks import REHEARSAL_MARK
+from orchestrator.export.marks import NO_MODEL
 from orchestrator.export.safe import cell, code, glimpse, one_line, quote
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
@@ -312,7 +312,7 @@ def test_a_rehearsal_is_a_draft_that_says_so_and_claims_no_decision(tmp_path: Pa
     document = rendered(debate, plan)
     assert rendered(debate).startswith("---\nstatus: draft\n")  # the mark stands in the ledger, not in the plan
     assert front_of(document) == "status: draft"
-    assert f"**{REHEARSAL_MARK}**" in document
+    assert f"**{NO_MODEL}**" in document
     assert "Door's synthesis" not in document
     assert "None. Door's worksheet closes with the questions that a decision must answer:" in document
 

@@ -224,7 +224,7 @@ async def test_a_constraint_is_load_bearing_where_an_option_or_the_agreement_han
 async def test_a_stalemate_says_whether_objections_or_votes_that_count_are_missing(tmp_path: Path) -> None:
     objected = await held(tmp_path / "objected", council(), TABLE | {"vote of validator": objection("The rota.")})
     empty = await held(tmp_path / "empty", council(), TABLE | {"vote": vote_text(rests_on=["T99"])})
-    assert [list(marks_of(run.record, "the list")) for run in (objected, empty)] == [
+    assert [list(map(str, marks_of(run.record, "the list"))) for run in (objected, empty)] == [
         ["STALEMATE: the objections below were not settled."],
         ["STALEMATE: votes that count from Wind and Wall are missing."],
     ]
