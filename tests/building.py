@@ -65,7 +65,9 @@ def recipe_of(name: str, **changes: Any) -> Recipe:
     return Recipe.model_validate_json(json.dumps({**members, **changes}))
 
 
-def routing_of(routes: Mapping[Role, Sequence[str]] | None = None, endpoint: Endpoint | None = None) -> Routing:
+def routing_of(
+    routes: Mapping[Role, Sequence[str]] | None = None, endpoint: Endpoint | None = None, max_output_tokens: int = 4000
+) -> Routing:
     """Each role speaks through a route of its own, or through those that are given."""
     named = {role: (f"test/{role.lower()}",) for role in Role} | dict(routes or {})
     return Routing(
@@ -76,7 +78,7 @@ def routing_of(routes: Mapping[Role, Sequence[str]] | None = None, endpoint: End
             for role, names in named.items()
         },
         missing={cognition: () for cognition in Cognition},
-        max_output_tokens=4000,
+        max_output_tokens=max_output_tokens,
         timeout_s=180.0,
         notices=(),
     )
@@ -87,6 +89,7 @@ def plan_of(
     *,
     routes: Mapping[Role, Sequence[str]] | None = None,
     endpoint: Endpoint | None = None,
+    max_output_tokens: int = 4000,
     evidence: Sequence[Evidence] = (),
     fence: str = FENCE,
     limits: Limits = NO_LIMITS,
@@ -100,7 +103,7 @@ def plan_of(
     return make_plan(
         chosen,
         agents,
-        routing_of(routes, endpoint),
+        routing_of(routes, endpoint, max_output_tokens),
         evidence,
         protocol=PROTOCOL,
         fence=fence,
