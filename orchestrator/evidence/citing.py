@@ -78,7 +78,7 @@ def citations(text: str, evidence: Sequence[Evidence] = ()) -> tuple[Citation, .
 
 def check(citation: Citation, evidence: Sequence[Evidence]) -> str | None:
     """Why a citation does not hold; None when its piece and lines exist and the quoted words stand in them."""
-    source = next((piece for piece in evidence if citation.id in (piece.id, *_names(piece))), None)
+    source = piece_of(citation, evidence)
     if source is None:
         known = f"the evidence is {', '.join(piece.id for piece in evidence)}" if evidence else "no evidence was given"
         return f"there is no {citation.id}; {known}"
@@ -91,6 +91,11 @@ def check(citation: Citation, evidence: Sequence[Evidence]) -> str | None:
     if citation.quote is not None:
         return misquoted(citation.quote, citation.first, citation.last, source)
     return None
+
+
+def piece_of(citation: Citation, evidence: Sequence[Evidence]) -> Evidence | None:
+    """The piece that a citation names; None where there is none such."""
+    return next((piece for piece in evidence if citation.id in (piece.id, *_names(piece))), None)
 
 
 def with_broken_marked(text: str, evidence: Sequence[Evidence]) -> str:
