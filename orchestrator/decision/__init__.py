@@ -9,4 +9,5 @@ evidence_used.py  what was on the table and where it is cited
 seating.py        who sat where, which models answered, and what it took
 likeness.py  caveats.py   what a reader should know
 record.py         the decision record, of all of them
+difference.py     two records side by side
 """
