@@ -6,9 +6,10 @@ script derives the chain again, and compares what the page shows with it. What e
 - A changed byte of the embedded data breaks the chain, a digest, or the one spelling that JSON has here.
 - Words of the debate, who said them, at what cost, and the cited lines of evidence are compared with the ledger and the
   plan, one by one; no text of the ledger may be missing from the page.
-- What is derived (outcomes, options, counts) stands in no entry. A checksum over the whole report, its elements and
-  their attributes included, shows that it is as it was written; who changes it by intent can make a new checksum.
-- A changed byte of the script or the style meets the hash in the page's policy: it does not run, and nothing is green.
+- What is derived (outcomes, options, counts) stands in no entry. A checksum over title, style, scripts and the whole
+  report, its elements and their attributes included, shows that they are as they were written; who changes them by
+  intent can make a new checksum.
+- A changed byte of the check itself meets the hash in the page's policy: it does not run, and nothing is green.
 - Nothing in a page can show that it was rewritten as a whole, script and all, or made from another ledger. That shows
   against a head that was kept elsewhere: `debate-hall verify THREAD --head HEAD`.
 - Not noticed are bytes that say the same (the spelling of a tag or an entity, space between attributes), and those of
@@ -56,7 +57,7 @@ def render_html(record: DecisionRecord, debate: Debate) -> str:
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
         body=Markup(body),
-        checksum=_checksum(visible(record.title), body),
+        checksum=_checksum([visible(record.title), style, *scripts], body),
         ledger=Markup(_embedded(debate)),
     )
 
@@ -105,16 +106,21 @@ def _embedded(debate: Debate) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_UNSAFE_IN_SCRIPT)
 
 
-def _checksum(title: str, body: str) -> str:
-    """What `check.js` computes again from the page as the browser read it."""
+def _checksum(before: list[str], body: str) -> str:
+    """What `check.js` computes again from the page as the browser read it.
+
+    Args:
+        before: the words of the title, the style and the scripts.
+    """
     outline = _Outline()
     outline.feed(body.strip())
     outline.close()
-    return "sha256:" + hashlib.sha256("".join([title, *outline.parts]).encode()).hexdigest()
+    return "sha256:" + hashlib.sha256("".join([*before, *outline.parts]).encode()).hexdigest()
 
 
 class _Outline(HTMLParser):
-    """The elements, attributes and words of a report, but for what the script itself fills in (`data-live`).
+    """The elements, attributes and words of a report, but for what the script itself fills in (`data-live`), and for
+    what is folded out (`open`), which the reader's browser says.
 
     Control characters set them apart: no word that is shown holds one.
     """
@@ -129,7 +135,7 @@ class _Outline(HTMLParser):
             self._live += 1
             return
         self.parts.append(f"\x01{tag}")
-        self.parts += [f"\x02{name}={value or ''}" for name, value in sorted(attributes)]
+        self.parts += sorted(f"\x02{name}={value or ''}" for name, value in attributes if name != "open")
         self.parts.append("\x03")
 
     def handle_endtag(self, tag: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,11 @@ from orchestrator.hall.terms import Role
 from orchestrator.plan import Plan
 from orchestrator.wording import visible
 
+_VERDICT = re.compile(r"\s*VERDICT: [A-Z]+\s*")
+_SIGNS = re.compile(r"^[#>*`\s-]+|[#*`]+(?=\s|\b)|(?<=\S)\*+", re.MULTILINE)  # of Markdown
+_STANDS_OUT = re.compile(r"^ {0,3}#{1,6} .+$|\*\*(?!\s)[^*\n]+\*\*", re.MULTILINE)
+_GLIMPSE = 150  # characters
+_LONG = 400  # characters of a question
 _AROUND = 2  # lines of evidence shown before and behind those that are cited
 _MOST_LINES = 40  # of one place; the rest is left to the file
 
@@ -43,8 +49,9 @@ class Words(NamedTuple):
 
     @property
     def glimpse(self) -> str:
-        words = " ".join(self.line.words[:400].split()).lstrip("#>*- ")
-        return words if len(words) <= 150 else f"{words[:149].rstrip()}…"
+        """What they begin with, on one line; a Wall's verdict is told apart."""
+        words = " ".join(_SIGNS.sub("", _VERDICT.sub("", self.line.words[:600])).split())
+        return words if len(words) <= _GLIMPSE else f"{words[: _GLIMPSE - 1].rstrip()}…"
 
     def fact(self, path: str) -> Any:
         """A member by its path, `seat.cost`; None where there is none."""
@@ -120,9 +127,15 @@ class Excerpt(NamedTuple):
 
 
 class Piece(NamedTuple):
+    """A piece with what is cited of it, broken places first."""
+
     anchor: str
     evidence: Evidence
     excerpts: tuple[Excerpt, ...]
+
+    @property
+    def broken(self) -> int:
+        return sum(each.problem is not None for each in self.excerpts)
 
 
 @dataclass(frozen=True)
@@ -160,11 +173,11 @@ class Report:
         """
         parts, done = [], 0
         for found in cited(text, self.evidence):
+            anchor = self._anchor_of(str(found.citation), found.citation.quote)
             words = escape(visible(text[found.at : found.end]))
-            anchor = self._anchors.get((str(found.citation), found.citation.quote))
-            parts += [escape(visible(text[done : found.at])), _cited(words, anchor, found.problem)]
+            parts += [_emphasised(text[done : found.at]), _cited(words, anchor, found.problem)]
             done = found.end
-        return Markup("").join([*parts, escape(visible(text[done:]))])
+        return Markup("").join([*parts, _emphasised(text[done:])])
 
     @property
     def opening(self) -> Words:
@@ -182,6 +195,10 @@ class Report:
     @property
     def is_titled_by_its_question(self) -> bool:
         return self.opening.line.text is not None and self.record.title == self.opening.line.text
+
+    @property
+    def has_long_question(self) -> bool:
+        return len(self.opening.line.text or "") > _LONG
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
@@ -257,7 +274,7 @@ class Report:
         found = citations(f"[{name}]", self.evidence)
         if found:
             piece = piece_of(found[0], self.evidence)
-            return Name(name, self._anchors.get((str(found[0]), None)) or (f"evidence-{piece.id}" if piece else None))
+            return Name(name, self._anchor_of(str(found[0]), None) or (f"evidence-{piece.id}" if piece else None))
         return Name(name, self._constraint_anchors.get(name) if "." in name else f"turn-{name[1:]}")
 
     @cached_property
@@ -268,7 +285,7 @@ class Report:
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        excerpts = list(self._excerpts())
+        excerpts = sorted(self._excerpts(), key=lambda each: each.problem is None)
         return tuple(
             Piece(f"evidence-{piece.id}", piece, tuple(each for each in excerpts if each.at == at))
             for at, piece in enumerate(self.evidence)
@@ -283,6 +300,11 @@ class Report:
     def _anchors(self) -> Mapping[tuple[str, str | None], str]:
         places = dict.fromkeys((each.citation, each.quote) for each in self.record.citations)
         return {place: f"cited-{number}" for number, place in enumerate(places, 1)}
+
+    def _anchor_of(self, citation: str, quote: str | None) -> str | None:
+        """Where a citation is shown; the same lines where nothing quotes these words."""
+        same_lines = (anchor for (other, _), anchor in self._anchors.items() if other == citation)
+        return self._anchors.get((citation, quote)) or next(same_lines, None)
 
     def _excerpts(self) -> Iterator[Excerpt]:
         claims: dict[tuple[str, str | None], list[Cite]] = {}
@@ -318,6 +340,11 @@ def _letter(at: int) -> str:
     """A … Z, then A2 …"""
     again, place = divmod(at, len(ascii_uppercase))
     return f"{ascii_uppercase[place]}{again + 1 if again else ''}"
+
+
+def _emphasised(text: str) -> Markup:
+    """Text in which headings and what is meant to stand out are bold, each of its characters still there."""
+    return Markup(_STANDS_OUT.sub(r"<b>\g<0></b>", str(escape(visible(text)))))
 
 
 def _cited(words: Markup, anchor: str | None, problem: str | None) -> Markup:

@@ -129,8 +129,8 @@
     for (const node of nodes) {
       if (node.nodeType === Node.TEXT_NODE) parts.push(node.data);
       if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute("data-live")) continue;
-      const attributes = [...node.attributes].sort((one, other) => one.name < other.name ? -1 : 1);
-      parts.push("\u0001" + node.localName, ...attributes.map(({name, value}) => `\u0002${name}=${value}`), "\u0003");
+      const told = [...node.attributes].filter(({name}) => name !== "open").map(({name, value}) => `\u0002${name}=${value}`);
+      parts.push("\u0001" + node.localName, ...told.sort(), "\u0003");
       outline(node.childNodes, parts);
       parts.push("\u0004");
     }
@@ -205,8 +205,8 @@
     }
     try {
       const embedded = document.getElementById("ledger");
-      const title = document.querySelector("title").textContent;
-      const whole = [title, ...outline([document.getElementById("report")], [])].join("");
+      const before = [...document.querySelectorAll("title, style, script:not([type])")].map((part) => part.textContent);
+      const whole = [...before, ...outline([document.getElementById("report")], [])].join("");
       sayVerified(await check(embedded, whole));
     } catch (problem) {
       const why = problem instanceof Fault ? problem.message : `the embedded ledger cannot be read (${problem.message})`;
@@ -214,5 +214,5 @@
     }
   }
 
-  main();
+  document.addEventListener("DOMContentLoaded", main);
 })();

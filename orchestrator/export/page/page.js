@@ -20,7 +20,7 @@
     if (target) target.scrollIntoView();
   }
   addEventListener("hashchange", reveal);
-  if (location.hash) reveal();
+  document.addEventListener("DOMContentLoaded", () => { if (location.hash) reveal(); });  // once the check has looked
 
   // Paper cannot be expanded.
   let shut = [];
