@@ -16,12 +16,11 @@ from orchestrator.decision.record import DecisionRecord
 from orchestrator.drafts import Draft
 from orchestrator.errors import UsageError
 from orchestrator.evidence import Evidence
+from orchestrator.export.data import render_json, render_octave
 from orchestrator.export.markdown import render_adr
 from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.forecast import calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.export import debate_json, export_octave
-from orchestrator.hall.octave import BrokenCitation
 from orchestrator.plan import Plan, PlannedRound
 from orchestrator.recipe import NO_LIMITS
 from orchestrator.wording import counted
@@ -52,18 +51,11 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
     """Returns a debate with its record in one of `FORMATS`."""
     match format:
         case "json":
-            view = {**debate_json(debate), "record": record.model_dump(mode="json", by_alias=True)}
-            return json.dumps(view, ensure_ascii=False, indent=2) + "\n"
+            return render_json(record, debate)
         case "octave":
-            return export_octave(debate, _broken(record))
+            return render_octave(record, debate)
         case _:
             return render_adr(record, debate)
-
-
-def _broken(record: DecisionRecord) -> Iterator[BrokenCitation]:
-    for found in record.citations:
-        if found.problem is not None:
-            yield BrokenCitation(found.turn - 1, found.citation, found.claim, found.problem)
 
 
 def write_run(

@@ -19,7 +19,7 @@ from orchestrator.drafting import Draft
 from orchestrator.errors import UsageError
 from orchestrator.evidence import Evidence
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.octave import BrokenCitation, parse
+from orchestrator.hall.octave import parse
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Model, Usage
 from orchestrator.models.rehearsal import Rehearsal
@@ -130,7 +130,12 @@ async def test_a_run_leaves_its_decision_transcript_ledger_and_plan(hall: Hall, 
     synthesis = debate.synthesis
     assert synthesis is not None
     assert f"> {synthesis.words}" in (folder / "decision.md").read_text()
-    assert (folder / "transcript.oct.md").read_text() == hall.export_debate(THREAD, "octave")
+    name, transcript = parse((folder / "transcript.oct.md").read_text())
+    assert (name, transcript["SYNTHESIS"], transcript["META"]["HEAD"]) == (
+        "DEBATE_TRANSCRIPT",
+        synthesis.words,
+        debate.head,
+    )
     exported = json.loads((folder / "debate.json").read_text())
     assert exported["head"] == exported["record"]["head"] == debate.head
     assert exported["record"]["decision"] == synthesis.words
@@ -166,10 +171,12 @@ async def test_the_transcript_keeps_the_turns_as_they_were_said_and_lists_the_ci
     plan = plan_of(evidence=[evidence_of()])
     with anyio.fail_after(20):
         run = await hold(hall, plan, Scripted(lambda request: told))
-    transcript = parse(render("octave", run.debate, make_record(run.debate, plan)))
-    assert [turn.content for turn in transcript.turns] == [told] * 3
-    claim = "It is slow [E1:9]."
-    assert transcript.broken == tuple(BrokenCitation(at, "[E1:9]", claim, "notes.md has 2 lines") for at in range(3))
+    _, transcript = parse(render("octave", run.debate, make_record(run.debate, plan)))
+    assert [turn["CONTENT"] for turn in transcript["TURNS"].values()] == [told] * 3
+    found = [citation for citation in transcript["RECORD"]["CITATIONS"].values() if "PROBLEM" in citation]
+    assert [(each["TURN"], each["CITATION"], each["CLAIM"], each["PROBLEM"]) for each in found[:3]] == [
+        (turn, "[E1:9]", "It is slow [E1:9].", "notes.md has 2 lines") for turn in (1, 2, 3)
+    ]
 
 
 async def test_a_folder_that_cannot_be_written_is_a_usage_error(hall: Hall, tmp_path: Path) -> None:

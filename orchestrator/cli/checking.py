@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,7 @@ from orchestrator.cli.showing import hall, rendered
 from orchestrator.errors import LedgerBroken, UsageError
 from orchestrator.hall import exported, ledger
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.export import export_json
+from orchestrator.hall.export import export_json, export_octave
 from orchestrator.hall.exported import Exported
 from orchestrator.hall.hall import Hall
 from orchestrator.wording import counted
@@ -87,6 +86,7 @@ def _line(check: Check, kept: Kept) -> str:
         said += f"; {counted(check['newer'], 'entry', 'entries')} {are} newer than {kept.name}"
     if "signed_by" in check:
         said += f"; signed by the key {check['signed_by']}" if check["signed_by"] else "; not signed"
+        said += ", sealed" if check["sealed"] else ""
     return said
 
 
@@ -109,11 +109,9 @@ def _of_thread(opened: Hall, thread_id: str, kept: Kept) -> Check:
 
 
 def _of_file(file: Path, kept: Kept, public_key: str | None) -> Check:
-    found = _read(file)
-    signed_by = _signer(found, public_key)
-    told = json.loads(rendered(found.debate, "json") if "record" in found.members else export_json(found.debate))
-    signature = {name: member for name, member in found.members.items() if name == "signature"}
-    exported.require_told(found, told | signature)
+    found = read(file)
+    signed_by = signer(found, public_key)
+    require_told(found)
     debate = found.debate
     return {
         "thread_id": debate.state.thread_id,
@@ -122,11 +120,29 @@ def _of_file(file: Path, kept: Kept, public_key: str | None) -> Check:
         "head": debate.head,
         "newer": kept.newer(debate),
         "signed_by": signed_by,
+        "sealed": found.sealed,
     }
 
 
-def _signer(found: Exported, public_key: str | None) -> str | None:
-    """Returns the fingerprint of the key that signed an export; None where it is not signed, and needs not be."""
+def require_told(found: Exported) -> None:
+    """Judges what stands beside the ledger of an export.
+
+    Raises:
+        LedgerBroken: it is not what the ledger tells.
+    """
+    if found.with_record:
+        written = rendered(found.debate, found.format)
+    else:
+        written = (export_json if found.format == "json" else export_octave)(found.debate)
+    exported.require_told(found, written)
+
+
+def signer(found: Exported, public_key: str | None) -> str | None:
+    """Returns the fingerprint of the key that signed an export; None where it is not signed, and needs not be.
+
+    Raises:
+        LedgerBroken: it is signed wrongly, by another key than the one demanded, or, where one is, not at all.
+    """
     if "signature" not in found.members and public_key is None:
         return None
     from orchestrator import signing  # here, because most exports are not signed
@@ -143,14 +159,20 @@ def _signer(found: Exported, public_key: str | None) -> str | None:
 
 def _earlier(file: Path) -> Debate:
     try:
-        found = _read(file)
-        _signer(found, None)
+        found = read(file)
+        signer(found, None)
     except LedgerBroken as error:
         raise LedgerBroken(error.thread_id, error.seq, f"in the earlier export {file}, {error.reason}") from error
     return found.debate
 
 
-def _read(file: Path) -> Exported:
+def read(file: Path) -> Exported:
+    """Reads an export and verifies its ledger, and its seal if it has one.
+
+    Raises:
+        UsageError, InvalidInput: it cannot be read, or is no exported debate.
+        LedgerBroken
+    """
     try:
         content = file.read_bytes()
     except OSError as error:

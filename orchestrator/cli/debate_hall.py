@@ -94,7 +94,7 @@ def show(thread_id: str, entries: bool, as_json: bool) -> None:
 @click.option("--head", metavar="HASH", help="A head that was kept elsewhere; it must stand in the chain.")
 @click.option("--against", type=A_FILE, metavar="FILE", help="An earlier export; its entries must stand in the chain.")
 @click.option("--all", "all_threads", is_flag=True, help="Every debate of the hall.")
-@click.option("--file", type=A_FILE, metavar="FILE", help="All that stands in an exported debate.json; opens no hall.")
+@click.option("--file", type=A_FILE, metavar="FILE", help="All that stands in an exported debate.json or transcript.oct.md; opens no hall.")
 @click.option("--public-key", metavar="KEY", help="Of --file: this key must have signed it; base64 or a file.")
 @click.argument("thread_id", metavar="[THREAD]", required=False)
 def verify(
@@ -131,17 +131,35 @@ def _require_one_source(thread_id: str | None, against: Path | None, all_threads
         raise click.UsageError("Give a THREAD (with --head or --against, if you like), --all, or --file.")
 
 
+@AS_JSON
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+def diff(a: str, b: str, as_json: bool) -> None:
+    """Show how two debates differ: A and B are threads, exported files, or folders that runs wrote.
+
+    Decisions, constraints, options, objections and assumptions are matched by the likeness of their words, and nothing
+    more is claimed. The exit code is 0 whether they differ or not; `--json` says all of it.
+    """
+    from orchestrator.cli import comparing, showing
+
+    members, text = comparing.compare(a, b)
+    showing.put(members, as_json, text)
+
+
 @click.option("--format", "format", type=click.Choice(["json", "octave", "adr"]), default="json", show_default=True)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[default: print it]")
 @click.option("--sign", is_flag=True, help="Sign the head, so that `verify --file` can say by whom. JSON only.")
 @click.option("--key-name", metavar="NAME", help="The key that signs. [default: default]")
+@click.option("--seal", is_flag=True, help="Seal the document, so that damage to it shows. OCTAVE only.")
 @THREAD
-def export(thread_id: str, format: str, out: Path | None, sign: bool, key_name: str | None) -> None:
-    """Export a verified debate as JSON with its whole ledger, as OCTAVE, or as an ADR."""
+def export(thread_id: str, format: str, out: Path | None, sign: bool, key_name: str | None, seal: bool) -> None:
+    """Export a verified debate as JSON or OCTAVE with its whole ledger, or as an ADR."""
     if sign and format != "json":
         raise click.UsageError("--sign goes with --format json: only there the ledger stands that it signs.")
     if key_name is not None and not sign:
         raise click.UsageError("--key-name goes with --sign.")
+    if seal and format != "octave":
+        raise click.UsageError("--seal goes with --format octave; --sign signs JSON.")
     from orchestrator.cli import plain, showing
 
     with showing.hall() as hall:
@@ -150,10 +168,28 @@ def export(thread_id: str, format: str, out: Path | None, sign: bool, key_name: 
         from orchestrator.cli import keys
 
         text = keys.signed(text, key_name)
+    if seal:
+        from orchestrator.hall import octave
+
+        text = octave.seal(text)
     if out is None:
         plain.export(text)
     else:
         showing.save(out, text)
+
+
+@AS_JSON
+@click.option("--ledger-only", is_flag=True, help="Take a ledger that verifies, whatever else stands in its file.")
+@click.argument("files", nargs=-1, required=True, type=A_FILE, metavar="FILE…")
+def _import(files: tuple[Path, ...], ledger_only: bool, as_json: bool) -> None:
+    """Take in debates that were exported as JSON or OCTAVE, entry for entry; each file is verified first.
+
+    A debate that stands here already is left as it is; one whose run has not ended is refused.
+    """
+    from orchestrator.cli import importing, showing
+
+    results = importing.take_in(files, ledger_only)
+    showing.put(results, as_json, importing.lines(results))
 
 
 @AS_JSON
@@ -258,7 +294,7 @@ def key_show(name: str, as_json: bool) -> None:
     keys.show(name, as_json)
 
 
-for function in (_list, show, verify, export, tombstone, force_close, recipes, agents, config, serve):
+for function in (_list, show, verify, diff, export, _import, tombstone, force_close, recipes, agents, config, serve):
     command(function)
 command(key_new, key)
 command(key_show, key)

@@ -11,14 +11,14 @@ from types import NoneType
 from typing import Any
 
 from orchestrator.errors import HallError, InvalidInput, LedgerBroken
-from orchestrator.hall import canonical, entries, ledger
+from orchestrator.hall import canonical, entries, ledger, octave
 from orchestrator.hall.debate import Debate, State, advance
-from orchestrator.hall.entries import Entry, Opened, Turn
-from orchestrator.hall.export import SCHEMA
+from orchestrator.hall.entries import Closed, Entry, ForceClosed, Opened, Tombstoned, Turn
+from orchestrator.hall.export import SCHEMA, TRANSCRIPT
 from orchestrator.hall.ledger import StoredLine, StoredThread
 
-_CURE = "Give the debate.json of a run, or what `debate-hall export THREAD` prints."
-_LINE: Mapping[str, tuple[type, ...]] = {  # as `export.debate_json` writes it
+_CURE = "Give the debate.json or transcript.oct.md of a run, or what `debate-hall export THREAD` prints."
+_LINE: Mapping[str, tuple[type, ...]] = {  # a line of a ledger, as `export.debate_json` writes it
     "entry": (str,),
     "hash": (str,),
     "text": (str, NoneType),
@@ -29,23 +29,45 @@ _LINE: Mapping[str, tuple[type, ...]] = {  # as `export.debate_json` writes it
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A debate whose ledger was verified, and the members of the file that it was read from, nothing believed yet."""
+    """A debate whose ledger was verified, and the file that it was read from, of which nothing else is believed yet.
+
+    `members` are those of its JSON; of an OCTAVE transcript there is only its `text`, without its seal.
+    """
 
     debate: Debate
     members: Mapping[str, Any]
+    text: str | None = None
+    sealed: bool = False
+
+    @property
+    def format(self) -> str:
+        return "json" if self.text is None else "octave"
+
+    @property
+    def with_record(self) -> bool:
+        """Whether it was exported with the record of its decision."""
+        return "record" in self.members or "RECORD" in self.members
 
 
 def read(content: bytes, source: str) -> Exported:
-    """Reads a debate that was exported as JSON, and verifies its ledger.
+    """Reads a debate that was exported as JSON or as OCTAVE, and verifies its ledger.
 
     Args:
         source: what the file is called, for errors.
 
     Raises:
         InvalidInput: this is no exported debate.
-        LedgerBroken: it is one, and its ledger does not verify.
+        LedgerBroken: it is one, and its ledger does not verify, or it is not what was sealed.
     """
-    members, twice = _parsed(content, source)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{source} is no exported debate: it is not UTF-8 text.", _CURE) from error
+    return _read_octave(text, source) if text.startswith("===") else _read_json(text, source)
+
+
+def _read_json(text: str, source: str) -> Exported:
+    members, twice = _parsed(text, source)
     if not isinstance(members, dict) or "ledger" not in members:
         raise InvalidInput(f"{source} is no exported debate: it has no ledger.", _CURE)
     if members.get("schema") != SCHEMA:
@@ -61,16 +83,78 @@ def read(content: bytes, source: str) -> Exported:
     return Exported(_verified(thread_id, head, members["ledger"], plan), members)
 
 
-def require_told(exported: Exported, told: Mapping[str, Any]) -> None:
-    """Judges all that stands in a file.
+def _read_octave(text: str, source: str) -> Exported:
+    try:
+        bare, sealed = octave.unseal(text)
+        name, members = octave.parse(bare)
+    except InvalidInput as error:
+        raise LedgerBroken(source, None, error.message) from error
+    if name != TRANSCRIPT:
+        raise InvalidInput(f"{source} is no exported debate, but an OCTAVE document {name}.", _CURE)
+    if "LEDGER" not in members:
+        raise InvalidInput(f"{source} holds no ledger: it was written for reading alone.", _CURE)
+    thread_id, head, plan = (_at(members, *place) for place in (("THREAD_ID",), ("META", "HEAD"), ("PLAN",)))
+    if not (isinstance(thread_id, str) and isinstance(head, str) and isinstance(plan, str | None)):
+        raise LedgerBroken(source, None, "its THREAD_ID, META.HEAD or PLAN is no text")
+    return Exported(_verified(thread_id, head, _ledger_in(members), plan), members, bare, sealed)
+
+
+def _at(members: Any, *place: str) -> Any:
+    """The value at a place of an OCTAVE document; None where there is none."""
+    for key in place:
+        members = members.get(key) if isinstance(members, Mapping) else None
+    return members
+
+
+def _ledger_in(members: Mapping[str, Any]) -> Any:
+    """The ledger of an OCTAVE transcript as JSON has it; what is wrong with it, `_verified` says."""
+    stored = members["LEDGER"]
+    if not isinstance(stored, Mapping):
+        return stored
+    read = [_entry(_at(line, "ENTRY")) for line in stored.values()]
+    erased = {entry.body.target: seq for seq, entry in enumerate(read) if entry and isinstance(entry.body, Tombstoned)}
+    return [
+        {
+            "entry": _at(line, "ENTRY"),
+            "hash": ledger.hash_of(str(_at(line, "ENTRY"))),
+            "text": None if seq in erased else _text_of(members, read[seq], seq),
+            "salt": _at(line, "SALT"),
+            "erased_by": erased.get(seq),
+        }
+        for seq, line in enumerate(stored.values())
+    ]
+
+
+def _text_of(members: Mapping[str, Any], entry: Entry | None, seq: int) -> Any:
+    """The text of an entry, which stands in a transcript where a reader looks for it."""
+    match entry.body if entry else None:
+        case Opened():
+            return _at(members, "TOPIC")
+        case Turn(turn_index=index):
+            return _at(members, "TURNS", f"T{index + 1}", "CONTENT")
+        case Closed():
+            return _at(members, "SYNTHESIS")
+        case ForceClosed():
+            return _at(members, "REASON")
+        case _:
+            return _at(members, "ENTRIES", f"E{seq}", "TEXT")
+
+
+def require_told(exported: Exported, written: str) -> None:
+    """Judges all that stands in a file, but for the signature of a JSON file.
 
     Args:
-        told: the members that the ledger tells, as JSON reads them.
+        written: what the ledger tells, written in the file's format.
 
     Raises:
-        LedgerBroken: names the first member that is another.
+        LedgerBroken: names the first member or line that is another.
     """
-    other = _first_other(exported.members, told, "")
+    if exported.text is None:
+        members = {name: member for name, member in exported.members.items() if name != "signature"}
+        other = _first_other(members, json.loads(written), "")
+    else:
+        same = exported.text == written
+        other = "" if same else f"line {octave.first_other_line(exported.text, written)}"
     if other:
         raise LedgerBroken(exported.debate.state.thread_id, None, f"{other} is not what the ledger tells")
 
@@ -90,7 +174,7 @@ def require_earlier(debate: Debate, earlier: Debate) -> int:
     return len(debate.lines) - len(earlier.lines)
 
 
-def _parsed(content: bytes, source: str) -> tuple[Any, list[str]]:
+def _parsed(text: str, source: str) -> tuple[Any, list[str]]:
     """Returns a JSON value, and the keys that an object of it has twice: readers would differ on what they say."""
     twice: list[str] = []
 
@@ -102,9 +186,7 @@ def _parsed(content: bytes, source: str) -> tuple[Any, list[str]]:
         return found
 
     try:
-        return json.loads(content.decode(), object_pairs_hook=members), twice
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{source} is no exported debate: it is not UTF-8 text.", _CURE) from error
+        return json.loads(text, object_pairs_hook=members), twice
     except RecursionError as error:
         raise InvalidInput(f"{source} is no exported debate: it is nested too deeply.", _CURE) from error
     except ValueError as error:
@@ -135,7 +217,7 @@ def _is_line(told: object) -> bool:
     )
 
 
-def _entry(stored: str) -> Entry | None:
+def _entry(stored: Any) -> Entry | None:
     """None where there is nothing to read; `ledger.verify` says why."""
     try:
         return entries.parse(stored)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from orchestrator.errors import InvalidInput, StaleHead
-from orchestrator.hall import ledger, redaction, results, rules
+from orchestrator.hall import importing, ledger, redaction, results, rules
 from orchestrator.hall.commit import Committer
 from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import (
@@ -255,6 +255,14 @@ class Hall(Reader):
         """
         return self._redact(thread_id, lambda debate: redaction.text_at(debate, seq), reason)
 
+    def import_debate(self, debate: Debate) -> results.ImportResult:
+        """Takes in a debate that was exported elsewhere (`exported.read`), entry for entry.
+
+        Raises:
+            InvalidInput, HoldsSecret, ThreadExists: nothing was written.
+        """
+        return importing.take_in(self._store, debate)
+
     # --------------------------------------------------------------------------------------------------- for the runner
 
     def open_run(
@@ -458,5 +466,5 @@ class Hall(Reader):
         if output_format in ("json", "both"):
             result["transcript"] = results.transcript(debate, include_metadata=False)
         if output_format in ("octave", "both"):
-            result["octave"] = export_octave(debate)
+            result["octave"] = export_octave(debate, whole=False)
         return result

@@ -129,6 +129,24 @@ def verify(thread: StoredThread) -> Debate:
     return Debate(state, lines[-1].hash, tuple(lines), thread.plan)
 
 
+def stored(debate: Debate) -> StoredThread:
+    """Returns a verified debate as a store holds it: what `verify` reads."""
+    lines = [
+        StoredLine(
+            seq=line.entry.seq,
+            turn_index=line.entry.body.turn_index if isinstance(line.entry.body, Turn) else None,
+            hash=line.hash,
+            stored=entries.text_of(line.entry),
+            text=line.text,
+            salt=line.salt,
+            erased_by=line.erased_by,
+            erased_why=line.erased_why,
+        )
+        for line in debate.lines
+    ]
+    return StoredThread(debate.state.thread_id, debate.head, debate.state.encode(), lines, debate.plan)
+
+
 def require_head(debate: Debate, head: str) -> int:
     """Returns how many entries are newer than a head that was kept elsewhere.
 

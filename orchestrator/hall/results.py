@@ -148,6 +148,15 @@ class EntryResult(TypedDict):
     head: str
 
 
+class ImportResult(TypedDict):
+    """`is_new` is false where the hall held the debate already, to the last entry."""
+
+    thread_id: str
+    entries: int
+    head: str
+    is_new: bool
+
+
 class Listing(TypedDict):
     thread_id: str
     topic: str

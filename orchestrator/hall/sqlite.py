@@ -62,19 +62,13 @@ class SQLiteStore(SQLiteRuns):
 
     def create(self, opening: Sealed, after: Standing, plan: str | None) -> None:
         with self._transaction() as db:
-            try:
-                (no,) = db.execute(
-                    "INSERT INTO threads (thread_id, head, state) VALUES (?, ?, ?) RETURNING no",
-                    (after.state.thread_id, after.head, after.state.encode()),
-                ).fetchone()
-            except sqlite3.IntegrityError as error:
-                raise ThreadExists(
-                    f"There is a debate {after.state.thread_id} already.",
-                    "Choose another thread id, or read that one with get_debate.",
-                ) from error
-            _insert(db, no, opening)
-            if plan is not None:
-                db.execute("INSERT INTO plans VALUES (?, ?)", (no, plan))
+            _insert(db, _begin(db, after.state.thread_id, after.head, after.state.encode(), plan), opening)
+
+    def adopt(self, thread: StoredThread) -> None:
+        with self._transaction() as db:
+            no = _begin(db, thread.thread_id, thread.head, thread.state, thread.plan)
+            for line in thread.lines:
+                _insert_line(db, no, line)
 
     def append(
         self,
@@ -125,7 +119,8 @@ class SQLiteStore(SQLiteRuns):
         with self._connection() as db:
             rows = db.execute(
                 "SELECT thread_id, head, state, iif(typeof(words) = 'text', words, NULL), plans.no IS NOT NULL,"
-                f" {RUN} FROM threads JOIN entries ON entries.no = threads.no AND seq = 0 JOIN texts ON id = text_id"
+                f" {RUN} FROM threads JOIN entries ON entries.no = threads.no AND seq = 0"
+                " LEFT JOIN texts ON id = text_id"
                 " LEFT JOIN plans ON plans.no = threads.no"
                 " LEFT JOIN runs ON runs.no = threads.no"
                 " AND epoch = (SELECT max(epoch) FROM runs newest WHERE newest.no = threads.no)"
@@ -155,11 +150,33 @@ class SQLiteStore(SQLiteRuns):
             return db.execute("SELECT 1 FROM pending_erasure").fetchone() is not None
 
 
+def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: str | None) -> int:
+    """Adds a thread without its entries, and returns its number."""
+    try:
+        number: int
+        (number,) = db.execute(
+            "INSERT INTO threads (thread_id, head, state) VALUES (?, ?, ?) RETURNING no", (thread_id, head, state)
+        ).fetchone()
+    except sqlite3.IntegrityError as error:
+        raise ThreadExists(
+            f"There is a debate {thread_id} already.", "Choose another thread id, or read that one with get_debate."
+        ) from error
+    if plan is not None:
+        db.execute("INSERT INTO plans VALUES (?, ?)", (number, plan))
+    return number
+
+
 def _insert(db: sqlite3.Connection, no: int, sealed: Sealed) -> None:
-    text_id = add_text(db, sealed.words.salt, sealed.words.text) if sealed.words is not None else None
+    words = sealed.words
+    text, salt = (words.text, words.salt) if words is not None else (None, None)
+    _insert_line(db, no, StoredLine(sealed.entry.seq, sealed.turn_index, sealed.hash, sealed.stored, text, salt))
+
+
+def _insert_line(db: sqlite3.Connection, no: int, line: StoredLine) -> None:
+    text_id = add_text(db, line.salt, line.text) if line.text is not None and line.salt is not None else None
     db.execute(
-        "INSERT INTO entries (no, seq, turn_index, hash, stored, text_id) VALUES (?, ?, ?, ?, ?, ?)",
-        (no, sealed.entry.seq, sealed.turn_index, sealed.hash, sealed.stored, text_id),
+        "INSERT INTO entries (no, seq, turn_index, hash, stored, text_id, erased_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (no, line.seq, line.turn_index, line.hash, line.stored, text_id, line.erased_by),
     )
 
 

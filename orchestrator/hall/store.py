@@ -88,7 +88,7 @@ class Store(Protocol):
     """One contract for every store; `test_store.py` and `test_store_runs.py` of `tests/hall` run against each.
 
     Thread ids are found without regard to case. Each method is one transaction and may be called from any thread.
-    Every method may raise StoreUnavailable, and all that take a thread id but `create` raise UnknownThread.
+    Every method may raise StoreUnavailable, and all that take a thread id but `create` and `adopt` raise UnknownThread.
     """
 
     def create(self, opening: Sealed, after: Standing, plan: str | None) -> None:
@@ -96,6 +96,13 @@ class Store(Protocol):
 
         Raises:
             ThreadExists: the id is taken.
+        """
+
+    def adopt(self, thread: StoredThread) -> None:
+        """Adds a whole thread that was verified elsewhere.
+
+        Raises:
+            ThreadExists: the id is taken; nothing was written.
         """
 
     def append(

@@ -36,8 +36,12 @@ class HallResources:
         return transcript_markdown(self.hall.get_debate(thread_id), self.hall.debate(thread_id))
 
     def octave(self, thread_id: str) -> str:
-        """One debate, verified, as OCTAVE text."""
-        return self.hall.export_debate(thread_id, "octave")
+        """One debate, verified, as OCTAVE text: its decision with the record of it, and its turns."""
+        from orchestrator.decision.record import record_of  # here, as in `transcript`
+        from orchestrator.export.data import render_octave
+
+        debate = self.hall.debate(thread_id)
+        return render_octave(record_of(debate), debate, whole=False)
 
     def record(self, thread_id: str) -> str:
         """The decision record of one debate: what was decided, on what, at what cost."""

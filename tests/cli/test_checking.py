@@ -83,6 +83,7 @@ def test_a_file_is_verified_where_there_is_no_hall(
     assert told(hall("verify", "--file", "debate.json")) == f"{HAND}: verified, 5 entries, head {head}; not signed\n"
     assert as_json(hall("verify", "--file", "debate.json", "--json")) == [
         {"thread_id": HAND, "verified": True, "entries": 5, "head": head, "newer": None, "signed_by": None}
+        | {"sealed": False}
     ]
     assert told(hall("verify", "--file", str(rehearsed / "debate.json"))).startswith(f"{REHEARSED}: verified, ")
     assert hall("list").exit_code == 2
@@ -134,11 +135,11 @@ def test_what_a_broken_file_says_neither_floods_nor_steers_a_terminal(hall: Comm
 
 
 def test_a_file_of_a_run_in_another_format_is_no_export(hall: Command, export: Path, rehearsed: Path) -> None:
-    for name in ("transcript.oct.md", "decision.md", "plan.yaml"):
+    for name in ("decision.md", "plan.yaml"):
         result = hall("verify", "--file", str(rehearsed / name))
         assert (result.exit_code, result.stdout) == (2, "")
         assert f"error: {rehearsed / name} is no exported debate: " in result.stderr
-        assert result.stderr.endswith("Give the debate.json of a run, or what `debate-hall export THREAD` prints.\n")
+        assert result.stderr.endswith("or what `debate-hall export THREAD` prints.\n")
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+import test_octave as nasty
 from halls import OTHER, THREAD, every_kind, hall_in
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestrator.errors import InvalidInput, LedgerBroken
-from orchestrator.hall import exported
+from orchestrator.hall import exported, octave
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.export import debate_json
+from orchestrator.hall.export import export_json, export_octave
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
 
@@ -40,7 +44,7 @@ def read(members: Any) -> exported.Exported:
 def require_told(members: Members) -> None:
     """Judges a whole file, as an export of its ledger would be written."""
     found = read(members)
-    exported.require_told(found, json.loads(json.dumps(debate_json(found.debate))))
+    exported.require_told(found, export_json(found.debate))
 
 
 def blamed(judge: Callable[[Members], object], members: Members) -> tuple[int | None, str]:
@@ -56,6 +60,92 @@ def test_an_export_reads_back_as_the_debate_it_is_of(filled: Hall, thread_id: st
     require_told(json.loads(filled.export_debate(thread_id)))
 
 
+@pytest.mark.parametrize("seal", [False, True])
+@pytest.mark.parametrize("thread_id", [THREAD, OTHER])
+def test_a_transcript_in_octave_reads_back_as_the_debate_it_is_of(filled: Hall, thread_id: str, seal: bool) -> None:
+    text = filled.export_debate(thread_id, "octave")
+    found = exported.read((octave.seal(text) if seal else text).encode(), "transcript.oct.md")
+    assert (found.debate, found.sealed) == (filled.debate(thread_id), seal)
+    exported.require_told(found, export_octave(found.debate))
+
+
+@given(st.lists(nasty.texts.filter(str.strip).filter(lambda text: "\0" not in text), min_size=5, max_size=5))
+def test_whatever_was_said_comes_back_from_either_format(said: list[str]) -> None:
+    with TemporaryDirectory() as folder, hall_in(Path(folder) / "state") as hall:
+        hall.init_debate(OTHER, said[0])
+        for role, words in zip(Role, said[1:4], strict=True):
+            hall.add_turn(OTHER, role, words)
+        hall.note(OTHER, said[4], "remark", "a person")
+        hall.close_debate(OTHER, said[3])
+        debate = hall.debate(OTHER)
+    for text in (export_json(debate), export_octave(debate)):
+        assert exported.read(text.encode(), "an export").debate == debate
+
+
+def judged(transcript: str) -> Debate:
+    """Reads an OCTAVE transcript and judges all that stands in it."""
+    found = exported.read(transcript.encode(), "transcript.oct.md")
+    exported.require_told(found, export_octave(found.debate))
+    return found.debate
+
+
+@given(st.data())
+def test_a_transcript_that_was_changed_by_one_character_does_not_pass(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder, hall_in(Path(folder) / "state") as hall:
+        every_kind(hall)
+        text = hall.export_debate(THREAD, "octave")
+    at = data.draw(st.integers(0, len(text) - 1))
+    other = data.draw(st.sampled_from('0aZ \n"`').filter(lambda other: other != text[at]))
+    with pytest.raises((InvalidInput, LedgerBroken)):
+        judged(text[:at] + other + text[at + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "blame"),
+    [
+        ("STATUS::synthesis", "STATUS::active", (None, "line 12 is not what the ledger tells")),
+        ("TOPIC::", 'TOPIC::"Which queue?"\nTOPICS::', (0, "its text is not the text that was written")),
+        ("    CHOICE::object", "    CHOICE::approve", (None, "is not what the ledger tells")),
+        ('TEXT::"The outbox has no owner."', 'TEXT::"It has an owner."', (8, "its text is not the text that was writ")),
+        ("  E8:\n    ENTRY", "  E8:\n    SALTED", (8, "it is not as an export writes it")),
+        ("  HEAD::", "  OTHER::", (None, "its THREAD_ID, META.HEAD or PLAN is no text")),
+        ('\\"Wall\\"', '\\"Door\\"', (4, "Door cannot speak in round 1 before Wall has spoken")),
+        ("===END===\n", "", (None, "expected ===END===")),
+    ],
+)
+def test_what_is_wrong_in_a_transcript_is_named(
+    filled: Hall, old: str, new: str, blame: tuple[int | None, str]
+) -> None:
+    text = filled.export_debate(THREAD, "octave")
+    assert old in text
+    with pytest.raises(LedgerBroken) as broken:
+        judged(text.replace(old, new))
+    assert broken.value.seq == blame[0]
+    assert blame[1] in broken.value.reason
+
+
+def test_a_transcript_that_is_not_what_was_sealed_does_not_verify(filled: Hall) -> None:
+    sealed = octave.seal(filled.export_debate(THREAD, "octave"))
+    with pytest.raises(LedgerBroken, match="not the one that was sealed"):
+        exported.read(sealed.replace("MAX_TURNS::9", "MAX_TURNS::8", 1).encode(), "transcript.oct.md")
+
+
+@pytest.mark.parametrize("thread_id", [THREAD, OTHER])
+@pytest.mark.parametrize("seal", [False, True])
+def test_octave_mcp_accepts_and_would_write_the_same_transcript(
+    oracle: Any, filled: Hall, thread_id: str, seal: bool
+) -> None:
+    text = filled.export_debate(thread_id, "octave")
+    sealed = octave.seal(text) if seal else text
+    answer = oracle(sealed)
+    assert (answer["status"], answer["complaints"]) == ("VALIDATED", [])
+    assert answer["again"] == sealed
+    assert answer["seal"] == ("VERIFIED" if seal else "NO_SEAL")
+    assert (
+        oracle(sealed.replace("    ROLE::Wind\n    COGNITION", "    ROLE::Rain\n    COGNITION"))["status"] == "INVALID"
+    )
+
+
 # -------------------------------------------------------------------------------------------------------- what is none
 
 
@@ -63,7 +153,8 @@ def test_an_export_reads_back_as_the_debate_it_is_of(filled: Hall, thread_id: st
     ("content", "sentence"),
     [
         (b"", "it is not JSON (Expecting value: line 1"),
-        (b"===DEBATE_TRANSCRIPT===\nMETA:\n", "it is not JSON"),
+        (b"===NOTES===\nMETA:\n  TYPE::NOTES\n===END===\n", "but an OCTAVE document NOTES"),
+        (b'===DEBATE_TRANSCRIPT===\nTOPIC::"Why?"\n===END===\n', "holds no ledger: it was written for reading alone"),
         (b"---\nstatus: accepted\n---\n# Kafka\n", "it is not JSON"),
         (b"\xff\xfe{\x00}\x00", "it is not UTF-8 text"),
         (b"{" * 9, "it is not JSON"),
@@ -84,7 +175,10 @@ def test_what_is_no_export_is_refused_with_the_cure(content: bytes, sentence: st
         exported.read(content, "decision.md")
     assert str(refused.value).startswith("decision.md ")
     assert sentence in str(refused.value)
-    assert "Give the debate.json of a run, or what `debate-hall export THREAD` prints." in refused.value.cure
+    assert (
+        "Give the debate.json or transcript.oct.md of a run, or what `debate-hall export THREAD` prints."
+        in refused.value.cure
+    )
 
 
 @pytest.mark.parametrize(

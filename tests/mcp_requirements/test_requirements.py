@@ -389,9 +389,9 @@ async def test_a_close_answers_in_the_format_that_was_asked_for(
     closed = await door("close_debate", thread_id=DEBATE, synthesis="Therefore: an outbox.", **chosen)
     assert {part for part in ("transcript", "octave") if closed.get(part) is not None} == parts
     if "octave" in parts:
-        kept = parse_octave(closed["octave"])
-        assert [turn.content for turn in kept.turns] == [f"What {role} says." for role in ROLES]
-        assert (kept.synthesis, kept.head) == ("Therefore: an outbox.", closed["head"])
+        _, kept = parse_octave(closed["octave"])
+        assert [turn["CONTENT"] for turn in kept["TURNS"].values()] == [f"What {role} says." for role in ROLES]
+        assert (kept["SYNTHESIS"], kept["META"]["HEAD"]) == ("Therefore: an outbox.", closed["head"])
 
 
 # -------------------------------------------------------------------------------------------------------------- modes
@@ -821,7 +821,7 @@ async def test_the_example_of_the_manual_works_word_for_word(door: Door) -> None
     calls = calls_of("manual.4.init", "manual.4.wind", "manual.4.wall", "manual.4.door", "manual.4.close")
     answers = await door.play(calls, thread_id="2026-02-09-api-design", synthesis="REST outside, GraphQL inside.")
     assert [answer["role"] for answer in answers[1:4]] == list(ROLES)
-    assert parse_octave(answers[-1]["octave"]).synthesis == "REST outside, GraphQL inside."
+    assert parse_octave(answers[-1]["octave"])[1]["SYNTHESIS"] == "REST outside, GraphQL inside."
 
 
 @shows("hall.11.init", "hall.11.wind", "hall.11.wall", "hall.11.door", "hall.11.close")

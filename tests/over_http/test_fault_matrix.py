@@ -396,20 +396,20 @@ async def test_what_fails_for_good_is_asked_of_another_model_and_everybody_is_to
 
 
 def assert_transcribed(hall: Hall, record: DecisionRecord, debate: Debate) -> None:
-    decision, transcript = render_adr(record, debate), parse(hall.export_debate(THREAD, "octave"))
+    decision, (_, transcript) = render_adr(record, debate), parse(hall.export_debate(THREAD, "octave"))
     assert record.attempts
     for change in record.substitutions:
         name = change.slot if change.slot == ACCOUNT.slot else f"T{change.turn}"
         told = f"was asked through {ILL} and answered by {SPARE} ({'; '.join(change.why)})."
         assert re.search(rf"^- {name} \(\w+, {change.agent}\) {re.escape(told)}$", decision, re.MULTILINE)
         if change.slot != ACCOUNT.slot:
-            turn = transcript.turns[change.turn - 1]
-            assert (turn.asked, turn.model) == (ILL, "spare")
+            turn = transcript["TURNS"][f"T{change.turn}"]
+            assert (turn["MODEL_ASKED"], turn["MODEL"]) == (ILL, "spare")
     for attempts in record.attempts:
         failed = "; ".join(attempts.failed)
         assert f"{attempts.slot}: calls that brought nothing: {failed}" in decision
         if attempts.slot != ACCOUNT.slot:
-            assert transcript.turns[attempts.turn - 1].tried == failed
+            assert transcript["TURNS"][f"T{attempts.turn}"]["TRIED"] == failed
 
 
 @each((KINDS, TURNS), ([name for name in KINDS if name not in NO_USE], [ACCOUNT]))
