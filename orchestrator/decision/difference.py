@@ -148,10 +148,14 @@ def _changed(a: DecisionRecord, b: DecisionRecord, facts: Facts) -> Iterator[Cha
 
 
 def _compared(a: Sequence[Item], b: Sequence[Item], members: Sequence[str]) -> dict[str, Any]:
-    """Matches items, each once, the likest first."""
+    """Matches items, each once: the likest first, of those the ones that differ in least, then those that stand first.
+
+    The sort is stable, and of two pairs with an item in common the same stands first from either side.
+    """
     left_a, left_b = dict(enumerate(a)), dict(enumerate(b))
+    pairs = [pair for pair in _pairs(a, b, members) if pair[0].likeness >= ALIKE]
     matched: list[Pair[Item]] = []
-    for pair, at, to in _likest_first(a, b, members):
+    for pair, at, to in sorted(pairs, key=lambda each: (-each[0].likeness, len(each[0].differs))):
         if at in left_a and to in left_b:
             del left_a[at], left_b[to]
             matched.append(pair)
@@ -160,16 +164,9 @@ def _compared(a: Sequence[Item], b: Sequence[Item], members: Sequence[str]) -> d
     return {"same": same, "alike": alike, "only_a": tuple(left_a.values()), "only_b": tuple(left_b.values())}
 
 
-def _likest_first(a: Sequence[Item], b: Sequence[Item], members: Sequence[str]) -> list[tuple[Pair[Item], int, int]]:
-    """Every pair that is alike, with the places of its two items.
-
-    Of pairs that are as like those come first that differ in less, then those that stand further up on both sides. What
-    is left in any order has no item in common, so that both sides see the same pairs.
-    """
-    found = []
+def _pairs(a: Sequence[Item], b: Sequence[Item], members: Sequence[str]) -> Iterator[tuple[Pair[Item], int, int]]:
+    """Every pair, with the places of its two items."""
     for (at, one), (to, other) in product(enumerate(a), enumerate(b)):
+        differs = tuple(name for name in members if getattr(one, name) != getattr(other, name))
         share = likeness(getattr(one, members[0]), getattr(other, members[0]))
-        if share >= ALIKE:
-            differs = tuple(name for name in members if getattr(one, name) != getattr(other, name))
-            found.append((Pair(a=one, b=other, likeness=share, differs=differs), at, to))
-    return sorted(found, key=lambda each: (-each[0].likeness, len(each[0].differs), each[1] + each[2]))
+        yield Pair(a=one, b=other, likeness=share, differs=differs), at, to
