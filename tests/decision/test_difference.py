@@ -105,6 +105,13 @@ def test_each_is_matched_once_and_the_likest_first(whole: DecisionRecord) -> Non
     assert (found.only_a, found.only_b) == ((a[0],), (b[1],))
 
 
+def test_of_what_is_said_twice_in_the_same_words_those_are_matched_that_differ_in_nothing(
+    whole: DecisionRecord,
+) -> None:
+    met, unmet = (stated("T3.C1", "Two people carry the on-call.", outcome) for outcome in (Outcome.MET, Outcome.OPEN))
+    assert compared(whole, "constraints", [met, unmet], [unmet, met]).same == 2
+
+
 def test_what_differs_only_in_its_reason_or_check_is_told(whole: DecisionRecord) -> None:
     (pair,) = compared(whole, "options", [option("An outbox")], [option("An outbox", why="It is cheap.")]).alike
     assert (pair.likeness, pair.differs) == (1, ("why",))

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from building import TOPIC
 from examples.everything import everything
 from examples.shelf import ALL, WRITTEN, rehearsal
 from examples.stage import BRIEF, EXAMPLES, Shown
 from examples.writing import COMMAND, write
+from orchestrator.cli.debate_hall import debate_hall
+from orchestrator.cli.run_debate import run_debate
 from orchestrator.decision.constraints import Outcome
 from orchestrator.hall.terms import About, Choice, Status
 from orchestrator.wanted import Wanted, prepare
+
+README = (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +54,20 @@ def test_each_ends_as_its_name_says(name: str, status: Status, tmp_path: Path) -
     _, record, plan = ALL[name](tmp_path)
     assert (record.question, record.status, record.rehearsal) == (TOPIC, status, name == "rehearsal")
     assert (plan is None) == (name == "by-hand")
+
+
+def test_the_commands_of_the_tour_do_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(EXAMPLES.parents[1])
+    *commands, rehearsal = [shlex.split(line) for line in re.findall(r"^(?:debate-hall|run-debate) .*$", README, re.M)]
+    assert [words[1] for words in commands] == ["verify", "diff", "import", "show"]
+    for words in commands:
+        result = CliRunner().invoke(debate_hall, words[1:])
+        assert result.exit_code == 0, result.output
+    monkeypatch.chdir(EXAMPLES)
+    result = CliRunner().invoke(run_debate, [*rehearsal[1:], "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
 
 
 # -------------------------------------------------------------------------------------------- what "everything" holds
