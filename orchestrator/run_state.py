@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict
 
 from orchestrator.hall.runs import Life
 

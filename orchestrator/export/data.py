@@ -25,7 +25,7 @@ def render_json(record: DecisionRecord, debate: Debate) -> str:
 
 
 def render_octave(record: DecisionRecord, debate: Debate, *, whole: bool = True) -> str:
-    """Returns `transcript.oct.md`: what is to be read first stands in META, then the decision, its record and the turns.
+    """Returns `transcript.oct.md`: what is to be read first stands in META, then the decision, its record, the turns.
 
     Args:
         whole: with the ledger and the plan, as a file has them; without them it is for reading alone.

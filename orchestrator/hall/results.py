@@ -1,11 +1,14 @@
 """What the hall's operations answer: plain mappings with the keys that clients of this protocol read.
 
-Each is made from a `Debate` (or its state) by one function here, so that every face says the same.
+Each is made from a `Debate` (or its state) by one function here, so that every face says the same. They are
+typing_extensions' TypedDicts, since pydantic, which describes them to MCP clients, reads no others before Python 3.12.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from typing import Any, Literal, NotRequired, cast
+
+from typing_extensions import TypedDict
 
 from orchestrator.hall import rules
 from orchestrator.hall.cognition import findings

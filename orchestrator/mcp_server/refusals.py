@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 
 from orchestrator.errors import DebateError, InvalidInput, UnknownThread
 from orchestrator.hall.folder import state_folder
-from orchestrator.mcp_server.shapes import Metadata, readable, strict
+from orchestrator.mcp_server.shapes import Metadata, strict
 from orchestrator.secrets import scrub
 
 P = ParamSpec("P")
@@ -104,7 +104,7 @@ class CodedTool(Tool):
         )
         tool.fn_metadata = Metadata(
             arg_model=strict(tool.fn_metadata.arg_model),
-            output_model=readable(get_type_hints(function)["return"]),
+            output_model=get_type_hints(function)["return"],
         )
         tool.parameters = tool.fn_metadata.arg_model.model_json_schema(by_alias=True)
         return tool

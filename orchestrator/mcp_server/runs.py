@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
+from typing_extensions import TypedDict
 
 from orchestrator.errors import UsageError
 from orchestrator.hall.debate import REHEARSAL, Debate

@@ -6,10 +6,10 @@ The methods wait for the disk; mcp runs them in worker threads.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict
 
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
+from typing_extensions import TypedDict
 
 from orchestrator.hall import results
 from orchestrator.hall.hall import Hall
@@ -155,8 +155,12 @@ class HallTools:
         return self.hall.verify_debate(thread_id, head)
 
     def export_debate(self, thread_id: p.ThreadId, format: p.ExportFormat = "json") -> Export:
-        """Return a verified debate as one text, to keep or hand on. Its head is in it."""
-        return {"thread_id": thread_id, "format": format, "text": self.hall.export_debate(thread_id, format)}
+        """Return a verified debate as one text, to keep or hand on: with its record, its ledger and its head."""
+        from orchestrator.decision.record import record_of  # here, because plans are slow to load and few calls need one
+        from orchestrator.run_folder import render
+
+        debate = self.hall.debate(thread_id)
+        return {"thread_id": thread_id, "format": format, "text": render(format, debate, record_of(debate))}
 
     def list_recipes(self) -> Recipes:
         """List the recipes: how many turns of which role, in which mode, by which agents."""

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.octave import parse
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +59,10 @@ async def test_resources_are_announced(client: Client) -> None:
 async def test_a_debate_can_be_read_in_every_form(read: Read, hall: Hall, debate: str) -> None:
     assert json.loads(await read("debate://threads")) == hall.list_debates()
     assert json.loads(await read(f"debate://{debate}")) == hall.get_debate(debate, include_metadata=True)
-    assert await read(f"debate://{debate}/octave") == hall.export_debate(debate, "octave")
+    _, octave = parse(await read(f"debate://{debate}/octave"))
+    assert (octave["SYNTHESIS"], octave["META"]["HEAD"]) == ("Not yet.", hall.debate(debate).head)  # type: ignore[index, call-overload]
+    assert "RECORD" in octave
+    assert "LEDGER" not in octave
     record = json.loads(await read(f"debate://{debate}/record"))
     assert record["decision"] == "Not yet."
     assert [constraint["id"] for constraint in record["constraints"]] == ["T2.C1"]

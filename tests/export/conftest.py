@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from octave_oracle import oracle
+
+__all__ = ["oracle"]
