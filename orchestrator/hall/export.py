@@ -9,12 +9,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from orchestrator.errors import InvalidInput
 from orchestrator.hall import octave, results
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Closed, FloorGiven, ForceClosed, Opened, SeatRecord, Turn, plain, text_of
 from orchestrator.hall.octave import Value
 from orchestrator.hall.terms import Role, Status
 
+FORMATS = ("json", "octave")
 SCHEMA = "debate-hall/debate/v1"
 TRANSCRIPT = "DEBATE_TRANSCRIPT"
 
@@ -24,6 +26,16 @@ _CLOSED = "closed"  # octave-mcp's word for the two endings below, which its sch
 _ENDINGS = (Status.STALEMATE, Status.FORCE_CLOSED)
 _FIELDS = ("THREAD_ID", "TOPIC", "MODE", "STATUS", "PARTICIPANTS", "TURNS", "SYNTHESIS", "MAX_ROUNDS", "MAX_TURNS")
 _ELSEWHERE = (Opened, Turn, Closed, ForceClosed, FloorGiven)  # their texts stand as TOPIC, TURNS, SYNTHESIS or REASON
+
+
+def require_format(format: str) -> None:
+    """Judges the name of a format that holds a debate whole.
+
+    Raises:
+        InvalidInput: there is none of that name.
+    """
+    if format not in FORMATS:
+        raise InvalidInput(f"format is {format!r}; it is one of {', '.join(FORMATS)}.")
 
 
 def debate_json(debate: Debate) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from orchestrator.errors import HallError, InvalidInput, LedgerBroken
 from orchestrator.hall import journal, ledger, results
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Tombstoned
-from orchestrator.hall.export import export_json, export_octave
+from orchestrator.hall.export import export_json, export_octave, require_format
 from orchestrator.hall.inputs import MAX_LIMIT, word
 from orchestrator.hall.journal import JournalLine
 from orchestrator.hall.ledger import StoredLine
@@ -90,10 +90,8 @@ class Reader:
         Raises:
             LedgerBroken, InvalidInput, UnknownThread
         """
-        exporters = {"json": export_json, "octave": export_octave}
-        if format not in exporters:
-            raise InvalidInput(f"format is {format!r}; it is one of {', '.join(exporters)}.")
-        return exporters[format](self.debate(thread_id))
+        require_format(format)
+        return (export_json if format == "json" else export_octave)(self.debate(thread_id))
 
     def debate(self, thread_id: str) -> Debate:
         """Returns a whole debate, verified.

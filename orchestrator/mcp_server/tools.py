@@ -12,6 +12,7 @@ from mcp_types import ToolAnnotations
 from typing_extensions import TypedDict
 
 from orchestrator.hall import results
+from orchestrator.hall.export import require_format
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.mcp_server import parameters as p
@@ -159,6 +160,7 @@ class HallTools:
         from orchestrator.decision.record import record_of  # here, because plans are slow to load and few calls need one
         from orchestrator.run_folder import render
 
+        require_format(format)
         debate = self.hall.debate(thread_id)
         return {"thread_id": thread_id, "format": format, "text": render(format, debate, record_of(debate))}
 
