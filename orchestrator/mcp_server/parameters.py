@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
+from orchestrator.hall.export import FORMATS
 from orchestrator.hall.hall import OUTPUT_FORMATS
 from orchestrator.hall.inputs import MAX_CONTENT, MAX_COUNT, MAX_LIMIT, MAX_NAME, MAX_TOPIC
 from orchestrator.hall.terms import Cognition, Mode, Role, Status
@@ -129,7 +130,7 @@ KnownHead = Annotated[
 ]
 ExportFormat = Annotated[
     str,
-    _one_of(("json", "octave"), "json: all that is needed to verify it again. octave: text for people and agents."),
+    _one_of(FORMATS, "Both hold all that is needed to verify the debate again; octave is text for people and agents."),
 ]
 
 RecipeName = Annotated[str, Field(description="How to debate: a name that list_recipes shows.", max_length=64)]
