@@ -188,6 +188,13 @@ def wordy(text: str, of: str = "more") -> str:
     return f"{text} {' '.join(f'and {number} {of}' for number in range(1, 31))}"
 
 
+def flowing(document: str) -> str:
+    """A Markdown document with each of its paragraphs and items on one line, the words in it as they were written."""
+    unquoted = re.sub(r"(?m)^(?:> ?)+", "", document)
+    joined = re.sub(r"(?<=\S)\n *(?!\s|- |\d+\. |```)", " ", unquoted)
+    return re.sub(r"\\(?=[^\w\s])|\*\*", "", joined)
+
+
 def priced(text: str, cost: str | None = "0.01", *, model: str = "test/answered") -> Reply:
     return Reply(text, model, Usage(input=100, cached=40, output=10, cost_usd=None if cost is None else Decimal(cost)))
 

@@ -12,6 +12,7 @@ import pytest
 
 from building import (
     THREAD,
+    flowing,
     hall_at,
     hold,
     order,
@@ -249,9 +250,9 @@ async def test_every_output_says_first_who_is_missing_and_why(hall: Hall) -> Non
         run = await hold(hall, degrading(), without(lambda task: task.step == "apply" and task.lens == COST))
     words = "DEGRADED: Wall critical-engineer (R1.Wall.3) is missing: x: busy"
     record = record_of(run.debate)
-    document = render_adr(record, run.debate)
-    title, mark = [line for line in document.split("---\n", 2)[2].splitlines() if line][:2]
-    assert (title, mark) == (f"# {record.title}", f"**{words}**")
+    document = flowing(render_adr(record, run.debate))
+    title, mark = document.split("\n\n")[1:3]
+    assert (title, mark) == (f"# {record.title}", words)
     meta = hall.export_debate(THREAD, "octave").partition("THREAD_ID::")[0]
     assert f'DEGRADED::"{words.removeprefix("DEGRADED: ")}"' in meta
 

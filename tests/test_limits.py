@@ -24,6 +24,7 @@ from building import (
     NO_WAITS,
     THREAD,
     TOPIC,
+    flowing,
     hall_at,
     hold,
     order,
@@ -283,8 +284,9 @@ async def test_every_output_says_first_that_it_was_closed_early_and_why(hall: Ha
         run = await hold(hall, closing(90_000), talkative())
     record = record_of(run.debate)
     assert record.closed_early is not None
-    title, mark = [line for line in render_adr(record, run.debate).split("---\n", 2)[2].splitlines() if line][:2]
-    assert (title, mark) == (f"# {TOPIC}", f"**CLOSED EARLY: {record.closed_early}**")
+    document = flowing(render_adr(record, run.debate))
+    title, mark = document.split("\n\n")[1:3]
+    assert (title, mark) == (f"# {TOPIC}", f"CLOSED EARLY: {record.closed_early}")
     assert 'CLOSED_EARLY::"Door closed before' in hall.export_debate(THREAD, "octave").partition("THREAD_ID::")[0]
 
 

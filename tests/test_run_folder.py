@@ -13,7 +13,7 @@ import anyio
 import pytest
 import yaml
 
-from building import THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices, wordy
+from building import THREAD, TOPIC, evidence_of, flowing, hall_at, hold, plan_of, voices, wordy
 from orchestrator.decision.record import make_record
 from orchestrator.drafting import Draft
 from orchestrator.errors import UsageError
@@ -129,7 +129,7 @@ async def test_a_run_leaves_its_decision_transcript_ledger_and_plan(hall: Hall, 
     debate = hall.debate(THREAD)
     synthesis = debate.synthesis
     assert synthesis is not None
-    assert f"> {synthesis.words}" in (folder / "decision.md").read_text()
+    assert f"{synthesis.words}\n" in flowing((folder / "decision.md").read_text())
     name, transcript = parse((folder / "transcript.oct.md").read_text())
     assert (name, transcript["SYNTHESIS"], transcript["META"]["HEAD"]) == (
         "DEBATE_TRANSCRIPT",

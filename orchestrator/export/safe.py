@@ -1,4 +1,6 @@
-"""Words of models as Markdown that cannot leave its place: no heading, list, fence, link or HTML of theirs counts.
+"""Words of models, word for word, as Markdown that cannot leave its place: no heading, list or HTML of theirs counts.
+
+For those who go on working with them, over MCP; a document for people has them in `prose`, in a form that fits.
 
 Line ends of all kinds end a line; any other control character is shown as a sign, as it is on standard output.
 """
@@ -13,7 +15,6 @@ from orchestrator.wording import visible
 _OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])")
 _OPENS_CODE = re.compile(r"(`{3,}(?!.*`)|~{3,}).*")
 _ENDS_CODE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
-_GLIMPSE = 160  # characters
 
 
 def quote(text: str) -> str:
@@ -38,25 +39,10 @@ def _without_html(rows: Iterable[str]) -> Iterator[str]:
 
 def listed(items: Iterable[str]) -> str:
     """A list of lines that are safe already."""
-    return "\n".join(f"- {item}" for item in items) or "- None stated."
-
-
-def glimpse(text: str) -> str:
-    """What a text begins with, on one line."""
-    words = " ".join(text.split()).lstrip("#>*- ")
-    return one_line(words if len(words) <= _GLIMPSE else f"{words[: _GLIMPSE - 3].rstrip()}…")
+    return "\n".join(f"- {item}" for item in items)
 
 
 def one_line(text: str) -> str:
     """One line that opens no markup: line ends become spaces, and what could begin HTML or a link is shown as text."""
     words = visible(" ".join(text.split())).replace("\\", "\\\\").replace("`", "'").replace("[", "\\[")
     return _OPENS_HTML.sub("&lt;", words)
-
-
-def code(text: str) -> str:
-    words = visible(" ".join(text.split())).replace("`", "'")
-    return f"`{words}`"
-
-
-def cell(text: str) -> str:
-    return one_line(text).replace("|", "\\|")

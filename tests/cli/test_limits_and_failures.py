@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 from in_process import Table
 
+from building import flowing
 from orchestrator.errors import ContentRefused
 from orchestrator.models.base import Request
 
@@ -99,7 +100,7 @@ def test_where_the_recipe_says_so_door_closes_at_the_limit_and_every_output_says
     first = result.stdout.splitlines()[0]
     assert first.startswith("CLOSED EARLY: Door closed before the plan's end, at a limit. The next")
     assert "Door closes with what is there." in result.stderr
-    assert f"**{first}**" in (files() / "decision.md").read_text().splitlines()[:8]
+    assert first in flowing((files() / "decision.md").read_text()).split("\n\n")[2]
     assert "MARKS::[CLOSED_EARLY," in (files() / "transcript.oct.md").read_text()
     exported = json.loads((files() / "debate.json").read_text())
     assert exported["marks"] == ["CLOSED_EARLY"]
@@ -136,7 +137,7 @@ def test_a_degraded_debate_says_first_who_is_missing_and_why_in_every_output(
     first = result.stdout.splitlines()[0]
     missing = [f"Wall critical-engineer (R{number}.Wall.2) is missing: the filter did not like it" for number in (1, 2)]
     assert first == f"DEGRADED: {' '.join(missing)}"
-    assert f"**{first}**" in (files() / "decision.md").read_text().splitlines()[:8]
+    assert first in flowing((files() / "decision.md").read_text()).split("\n\n")[2]
     octave = (files() / "transcript.oct.md").read_text().splitlines()[:12]
     assert "  MARKS::[DEGRADED]" in octave
     assert any(line.startswith("  DEGRADED::") and all(words in line for words in missing) for line in octave)

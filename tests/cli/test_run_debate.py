@@ -15,6 +15,7 @@ import pytest
 import yaml
 from click.testing import Result
 
+from building import flowing
 from orchestrator.evidence import DEFAULT_TOKENS
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server.parameters import ContextLimit
@@ -86,9 +87,9 @@ def test_every_output_of_a_rehearsal_is_marked_and_none_claims_a_decision(rehear
     assert outcome["rehearsal"] is True
     assert outcome["decision"] is outcome["record"]["decision"] is None
     folder = only_run()
-    head = (folder / "decision.md").read_text().splitlines()[:8]
-    assert f"**{MARK}**" in head
-    assert "status: draft" in head
+    front, title, mark = flowing((folder / "decision.md").read_text()).split("\n\n")[:3]
+    assert (title, mark) == (f"# {TOPIC}", MARK)
+    assert "status: draft" in front
     assert "  MARKS::[REHEARSAL]" in (folder / "transcript.oct.md").read_text().splitlines()[:10]
     ledger = json.loads((folder / "debate.json").read_text())
     assert ledger["record"]["rehearsal"] is True
@@ -96,7 +97,8 @@ def test_every_output_of_a_rehearsal_is_marked_and_none_claims_a_decision(rehear
     assert all(turn["content"].startswith("REHEARSAL") for turn in ledger["transcript"])
     assert yaml.safe_load((folder / "plan.yaml").read_text())["rehearsal"] is True
     for format, sign in (("octave", "MARKS::[REHEARSAL]"), ("adr", MARK), ("json", '"rehearsal": true')):
-        assert sign in hall("export", folder.name, "--format", format).stdout
+        exported = hall("export", folder.name, "--format", format).stdout
+        assert sign in (flowing(exported) if format == "adr" else exported)
 
 
 def test_a_rehearsal_is_marked_wherever_its_debate_is_shown_and_a_real_debate_nowhere(
@@ -135,7 +137,7 @@ def test_a_debate_in_which_one_seat_rehearses_is_marked_and_claims_no_decision(
     outcome = json.loads(result.stdout)
     assert (outcome["rehearsal"], outcome["decision"], outcome["record"]["rehearsal"]) == (True, None, True)
     assert [debate["marks"] for debate in debates()] == [["REHEARSAL"]]
-    assert f"**{MARK}**" in (only_run() / "decision.md").read_text()
+    assert MARK in flowing((only_run() / "decision.md").read_text())
 
 
 def test_a_real_run_prints_the_decision_and_only_that(run: Command, model_server: Any, work: Path) -> None:
@@ -530,4 +532,4 @@ def test_a_debate_that_somebody_closes_by_force_ends_the_run_without_a_decision(
     result = ask()
     assert result.exit_code == 4
     assert result.stdout.endswith("was closed by force (No longer needed.).\n")
-    assert "**CLOSED BY FORCE: there is no decision.**" in Path("out/decision.md").read_text()
+    assert "CLOSED BY FORCE: there is no decision." in flowing(Path("out/decision.md").read_text())

@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from building import THREAD, evidence_of, hall_at, plan_of
+from building import THREAD, evidence_of, flowing, hall_at, plan_of
 from orchestrator.decision.account import Action, Assumption, Consequence, Option, Risk
 from orchestrator.decision.evidence_used import EarlierDecision
 from orchestrator.decision.record import make_record
 from orchestrator.evidence import Evidence
+from orchestrator.export.lines import paragraph
 from orchestrator.export.markdown import render_adr
 from orchestrator.export.marks import NO_MODEL
-from orchestrator.export.safe import cell, code, glimpse, one_line, quote
+from orchestrator.export.prose import quote
+from orchestrator.export.words import code, inline, plain
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.terms import About, Role
@@ -31,22 +34,23 @@ from orchestrator.wording import visible
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 WHERE_NEEDED = {
-    "Earlier decisions that it touches",
-    "Consequences",
     "Objections that stand",
     "What it hangs on",
-    "First steps",
-    "Assumptions",
     "What is incomplete",
+    "Consequences",
+    "First steps",
+    "Earlier decisions that it touches",
     "What to know",
 }
 OURS = [
     "Context and Problem Statement",
+    "Decision Drivers",
     "Considered Options",
     "Decision Outcome",
-    "Constraints",
     "Confirmation",
     "More Information",
+    "Seats",
+    "Ledger and cost",
 ]
 
 HOSTILE = [
@@ -110,7 +114,7 @@ def rendered(debate: Debate, plan: Plan | None = None, warnings: tuple[str, ...]
 def body_of(document: str) -> str:
     """What follows the front matter."""
     front, _, body = document.removeprefix("---\n").partition("\n---\n")
-    assert [line.partition(":")[0] for line in front.split("\n")] == ["status", "date"]
+    assert list(yaml.safe_load(front)) in (["status", "date"], ["status", "date", "decision-makers", "consulted"])
     return body
 
 
@@ -129,7 +133,7 @@ def require_only_ours(document: str) -> None:
     assert title
     assert [heading for heading in rest if heading not in WHERE_NEEDED] == OURS
     blocks = {token.type.removesuffix("_open").removesuffix("_close") for token in outermost(document)}
-    assert blocks <= {"heading", "paragraph", "inline", "blockquote", "bullet_list", "table"}
+    assert blocks <= {"heading", "paragraph", "inline", "blockquote", "bullet_list"}
     html = [token for token in every(MARKDOWN.parse(body_of(document))) if token.type in ("html_block", "html_inline")]
     assert html == []
 
@@ -161,10 +165,10 @@ def test_nothing_that_a_run_notes_changes_the_structure_of_the_document(tmp_path
             hall.note(THREAD, text, about.value, "run-debate", slot="R1.Wall.1")
         document = rendered(hall.debate(THREAD))
     require_only_ours(document)
-    title, degraded, early = [line for line in body_of(document).split("\n") if line][:3]
+    title, degraded, early = body_of(document).strip().split("\n\n")[:3]
     assert title == "# Kafka?"
-    assert degraded.startswith("**DEGRADED: ")
-    assert early.startswith("**CLOSED EARLY: ")
+    assert degraded.startswith("**DEGRADED:** ")
+    assert early.startswith("**CLOSED EARLY:** ")
     unquoted = "\n".join(line for line in body_of(document).split("\n") if not line.startswith(">"))
     assert not [token for token in every(MARKDOWN.parse(unquoted)) if token.type in ("link_open", "image")]
 
@@ -184,16 +188,12 @@ def test_nothing_that_a_run_notes_changes_the_structure_of_the_document(tmp_path
         "--- ",
     ],
 )
-def test_no_name_can_leave_its_cell(tmp_path: Path, name: str) -> None:
+def test_no_name_can_leave_its_place(tmp_path: Path, name: str) -> None:
     document = rendered(debate_of(tmp_path / "state", "What if?", name=name))
     require_only_ours(document)
-    tokens = MARKDOWN.parse(body_of(document))
-    rows = [at for at, token in enumerate(tokens) if token.type == "tr_open"]
-    assert len(rows) == 4
-    for at in rows:
-        close = next(end for end in range(at, len(tokens)) if tokens[end].type == "tr_close")
-        assert [token.type for token in tokens[at:close]].count("td_open" if at != rows[0] else "th_open") == 7
-    assert not [token for token in every(tokens) if token.type in ("link_open", "image")]
+    assert len([row for row in section(document, "Seats") if row.startswith("- ")]) == 3
+    assert not [token for token in every(MARKDOWN.parse(body_of(document))) if token.type in ("link_open", "image")]
+    assert len(yaml.safe_load(document.split("---\n")[1])["consulted"]) == 2
 
 
 LINES = st.sampled_from(
@@ -235,28 +235,15 @@ def test_no_sequence_of_lines_leaves_a_quote_or_becomes_html(lines: list[str]) -
 @given(text=st.text() | st.sampled_from(["\x1b[2J", "\u202eevil"]))
 @settings(deadline=None)
 def test_nothing_that_steers_a_terminal_is_left_of_what_is_said(text: str) -> None:
-    for shown in (quote(text), one_line(text), code(text), cell(text), glimpse(text)):
+    for shown in (quote(text), *map(paragraph, (inline(text), code(text), plain(text)))):
         assert visible(shown) == shown
 
 
 def test_a_control_character_is_shown_as_it_is_on_standard_output(tmp_path: Path) -> None:
     document = rendered(debate_of(tmp_path / "state", "A \x1b[31mred\x07 word.", topic="Kafka?"))
     assert visible(document) == document
-    assert "> A ␛[31mred␇ word." in document
+    assert "> A ␛\\[31mred␇ word." in document
     assert "- T1, ideator, round 1: A ␛\\[31mred␇ word." in document
-
-
-def test_code_in_a_quote_keeps_its_brackets() -> None:
-    assert quote("```java\nList<String> x;\n```\nnot <b>here</b>, 3 < 4") == (
-        "> ```java\n> List<String> x;\n> ```\n> not &lt;b>here&lt;/b>, 3 < 4"
-    )
-
-
-def test_the_decision_stands_in_the_document_word_for_word(tmp_path: Path) -> None:
-    text = "## Decision\n\nWe use an *outbox*.\n\n1. Build it.\n2. Ship it."
-    document = rendered(debate_of(tmp_path / "state", text, topic="Kafka?"))
-    quoted = [line[2:] if line.startswith("> ") else "" for line in document.split("\n") if line.startswith(">")]
-    assert "\n".join(quoted).endswith(text)
 
 
 def test_a_path_stands_in_the_list_of_evidence_as_it_is(tmp_path: Path) -> None:
@@ -271,8 +258,9 @@ def test_behind_a_citation_that_does_not_hold_stands_why_in_the_decision_and_in_
     plan = plan_of(evidence=[evidence_of()])
     document = rendered(debate_of(tmp_path / "state", text, topic="Kafka?", plan=plan), plan)
     marked = f"{text[:-1]} (broken: the quoted words stand nowhere in notes.md)."
-    assert f"> {marked}" in document
-    assert f"- T1, ideator, round 1: {marked.replace('[', chr(92) + '[')}" in document
+    document = flowing(document)
+    assert f"in its own words:\n\n{marked}\n" in document
+    assert f"- T1, ideator, round 1: {marked}\n" in document
     assert "- Citations: 8, of which 4 broken" in document  # Wall says it twice
 
 
@@ -292,7 +280,7 @@ def test_a_synthesis_is_proposed(tmp_path: Path) -> None:
 def test_an_open_debate_is_a_draft_that_has_decided_nothing(tmp_path: Path) -> None:
     document = rendered(debate_of(tmp_path / "state", "Therefore an outbox.", close=False))
     assert front_of(document) == "status: draft"
-    assert "## Decision Outcome\n\nNone yet: the debate is not closed." in document
+    assert "## Decision Outcome\n\nNo option is chosen: the debate is not closed.\n" in document
 
 
 def test_a_debate_closed_by_force_is_rejected_and_says_why(tmp_path: Path) -> None:
@@ -301,8 +289,8 @@ def test_a_debate_closed_by_force_is_rejected_and_says_why(tmp_path: Path) -> No
         hall.force_close_debate(THREAD, "Enough.\n# Approved")
         document = rendered(hall.debate(THREAD))
     assert front_of(document) == "status: rejected"
-    assert "**CLOSED BY FORCE: there is no decision.**" in document
-    assert "None. The debate was closed by force: Enough. # Approved" in document
+    assert "**CLOSED BY FORCE:** there is no decision." in document
+    assert "No option is chosen. The debate was closed by force: Enough. # Approved" in document
     require_only_ours(document)
 
 
@@ -312,9 +300,10 @@ def test_a_rehearsal_is_a_draft_that_says_so_and_claims_no_decision(tmp_path: Pa
     document = rendered(debate, plan)
     assert rendered(debate).startswith("---\nstatus: draft\n")  # the mark stands in the ledger, not in the plan
     assert front_of(document) == "status: draft"
-    assert f"**{NO_MODEL}**" in document
+    assert flowing(document).split("\n\n")[2] == str(NO_MODEL)
     assert "Door's synthesis" not in document
-    assert "None. Door's worksheet closes with the questions that a decision must answer:" in document
+    assert "No option is chosen: a rehearsal decides nothing.\n" in document
+    assert "Door's worksheet closes with the questions that a decision must answer:" in document
 
 
 def test_a_redacted_turn_shows_its_mark_only(tmp_path: Path) -> None:
@@ -329,9 +318,8 @@ def test_a_redacted_turn_shows_its_mark_only(tmp_path: Path) -> None:
 
 def test_an_unknown_cost_is_said_and_a_known_one_is_in_dollars(tmp_path: Path) -> None:
     document = rendered(debate_of(tmp_path / "state", "What if?", name="ideator"))
-    rows = [line for line in document.split("\n") if line.startswith("| W") or line.startswith("| D")]
-    costs: list[Any] = [row.split("|")[-2].strip() for row in rows]
-    assert costs == ["$0.5000", "unknown", "unknown"]
+    costs = [row.rpartition(", ")[2] for row in section(document, "Seats")]
+    assert costs == ["$0.5000", "cost unknown", "cost unknown"]
     assert "- Cost: unknown (not every price is known)" in document
 
 
@@ -369,8 +357,8 @@ def accounted(folder: Path, **changes: Any) -> str:
 
 
 def section(document: str, heading: str) -> list[str]:
-    """The lines under a heading that are not blank."""
-    _, _, rest = document.partition(f"# {heading}\n")
+    """The lines under a heading that are not blank, each item on one line."""
+    _, _, rest = flowing(document).partition(f"# {heading}\n")
     lines = rest.split("\n")
     end = next((at for at, line in enumerate(lines) if line.startswith("#")), len(lines))
     return [line for line in lines[:end] if line]
@@ -378,11 +366,10 @@ def section(document: str, heading: str) -> list[str]:
 
 def test_the_decision_in_a_sentence_stands_under_the_title_and_what_is_to_be_said_of_it(tmp_path: Path) -> None:
     document = accounted(tmp_path / "state", incomplete=("T2.C1 has no outcome.",))
-    assert [line for line in body_of(document).split("\n") if line][:4] == [
+    assert flowing(body_of(document)).strip().split("\n\n")[:4] == [
         "# Kafka?",
-        "**INCOMPLETE: one thing in it does not hold against the ledger, or is missing; see “What is incomplete” "
-        "below.**",
-        "> Billing moves to Kafka, one table at a time.",
+        "INCOMPLETE: one thing in it does not hold against the ledger, or is missing; see “What is incomplete” below.",
+        "Billing moves to Kafka, one table at a time.",
         "## Context and Problem Statement",
     ]
     assert section(document, "What is incomplete") == ["- T2.C1 has no outcome."]
@@ -390,37 +377,40 @@ def test_the_decision_in_a_sentence_stands_under_the_title_and_what_is_to_be_sai
 
 def test_several_things_that_are_incomplete_are_many(tmp_path: Path) -> None:
     document = accounted(tmp_path / "state", incomplete=("One.", "Two."))
-    assert "2 things in it do not hold against the ledger, or are missing; see" in document
+    assert "2 things in it do not hold against the ledger, or are missing; see" in flowing(document)
 
 
-def test_earlier_decisions_stand_beside_the_decision_and_are_told_from_other_evidence(tmp_path: Path) -> None:
+def test_earlier_decisions_are_quoted_and_are_told_from_other_evidence(tmp_path: Path) -> None:
     document = accounted(tmp_path / "state")
     assert section(document, "Earlier decisions that it touches") == [
         "- Supersedes E2 `adr/0001-queue.md`: “Billing writes to a queue.” – “It is moved.”",
         "- Builds on E2 `adr/0001-queue.md`: “We use a queue” – “It is kept.”",
     ]
-    order = headings(document)
-    assert order.index("Earlier decisions that it touches") == order.index("Decision Outcome") + 1
     assert section(document, "Context and Problem Statement")[-2:] == [
         "- E1 `notes.md` (sha256:0123)",
         "- E2 `adr/0001-queue.md`, an earlier decision (sha256:4567)",
     ]
-    require_only_ours(document)
 
 
 def test_the_parts_of_what_door_accounts_for_are_set_apart(tmp_path: Path) -> None:
     document = accounted(tmp_path / "state")
     assert section(document, "Consequences") == [
-        "- Good: Faster.",
-        "- Bad: Kafka must be run.",
-        "- Risk: Loss – mitigation: T3 says how.",
+        "- Good, because Faster.",
+        "- Bad, because Kafka must be run.",
+        "- Bad, because of a risk: Loss – mitigation: T3 says how.",
     ]
     assert section(document, "First steps") == ["- Rehearse it (ops, March)", "- Switch."]
-    assert section(document, "Assumptions") == ["- The load doubles – check: `psql -c 'select 1'`", "- It holds."]
+    assert section(document, "Confirmation")[:2] == [
+        "- Assumption: The load doubles – check: `psql -c 'select 1'`",
+        "- Assumption: It holds.",
+    ]
 
 
 def test_what_an_option_rests_on_and_is_not_there_is_marked(tmp_path: Path) -> None:
-    assert section(accounted(tmp_path / "state"), "Considered Options") == [
-        "- Stay (T1), not taken: It is slow. (T2.C1, T9.C1, which there is not)",
-        "- Move (T3, T42, which there is not), taken: It is fast.",
+    document = accounted(tmp_path / "state")
+    assert section(document, "Considered Options") == ["- Stay", "- Move"]
+    assert section(document, "Stay") == [
+        "Not taken; raised in T1.",
+        "- Bad, because it is slow. (T2.C1, T9.C1, which there is not)",
     ]
+    assert section(document, "Move") == ["Taken; raised in T3, T42, which there is not.", "- Good, because it is fast."]

@@ -15,6 +15,7 @@ from building import (
     TOPIC,
     answers_to_objections,
     evidence_of,
+    flowing,
     hall_at,
     hold,
     plan_of,
@@ -64,7 +65,7 @@ async def test_what_a_voter_objects_in_the_same_words_is_told_once_with_each_ans
         f"O1, O2, O3, Wall wall-agent: Nobody owns it. {ENDS} Nobody owns it. "
         f"Door in refinement 1: {ANSWER} Door in refinement 2: {ANSWER}"
     )
-    assert f"- {told}" in render_adr(record, run.debate)
+    assert f"- {told}\n" in flowing(render_adr(record, run.debate))
 
 
 async def test_what_two_voters_object_is_told_of_each_though_the_words_are_the_same(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from provider import Provider, Question, Stage, Trouble, bill, question_in, question_of, reseated, speaks
 
-from building import THREAD, order, plan_of, turns_of
+from building import THREAD, flowing, order, plan_of, turns_of
 from endpoint import (
     Answer,
     Call,
@@ -396,7 +396,7 @@ async def test_what_fails_for_good_is_asked_of_another_model_and_everybody_is_to
 
 
 def assert_transcribed(hall: Hall, record: DecisionRecord, debate: Debate) -> None:
-    decision, (_, transcript) = render_adr(record, debate), parse(hall.export_debate(THREAD, "octave"))
+    decision, (_, transcript) = flowing(render_adr(record, debate)), parse(hall.export_debate(THREAD, "octave"))
     assert record.attempts
     for change in record.substitutions:
         name = change.slot if change.slot == ACCOUNT.slot else f"T{change.turn}"
@@ -498,7 +498,7 @@ async def assert_goes_on_without(ward: Ward, recipe: str, name: str, place: Plac
     assert ended_as(run.debate.state) is Exit.DEGRADED
     record = make_record(run.debate, stage.plan)
     assert [told.split(" is missing: ")[0].split()[-1] for told in record.degraded] == [f"({slot})" for slot in missing]
-    assert render_adr(record, run.debate).split("\n\n")[2].startswith("**DEGRADED: ")
+    assert render_adr(record, run.debate).split("\n\n")[2].startswith("**DEGRADED:** ")
     assert_paid(ward, stage)
 
 

@@ -209,7 +209,7 @@ async def test_door_closes_in_any_round_with_what_is_there(
             assert [event.closes for event in stage.told(LimitReached)] == [True]
             record = make_record(run.debate, stage.plan)
             assert record.closed_early == run.debate.notes(About.CLOSED_EARLY)[0].words
-            assert render_adr(record, run.debate).split("\n\n")[2].startswith("**CLOSED EARLY: ")
+            assert render_adr(record, run.debate).split("\n\n")[2].startswith("**CLOSED EARLY:** ")
             assert_within(provider, name, limit)
             assert stage.paid.spent == stage.journaled == bill(provider.calls)
 

@@ -1,0 +1,45 @@
+"""Headings of a document: each on one line that fits, without a full stop, and no two of them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchestrator.export.lines import WIDTH, columns, heading
+from orchestrator.export.words import collapsed, plain
+
+_ENDS = " .,;:!。，；：！"  # what no heading ends with, as markdownlint has it
+
+
+class Headings:
+    """The headings of one document.
+
+    Args:
+        ours: those that it has anyway.
+    """
+
+    def __init__(self, ours: Iterable[str]) -> None:
+        self._taken = {name.casefold() for name in ours}
+
+    def of(self, level: int, words: str, before: str = "") -> str:
+        """Returns words as a heading; what is too long for a line ends with `…`.
+
+        Args:
+            before: what stands before them, a number say.
+        """
+        shown, number = collapsed(words).rstrip(_ENDS) or "Untitled", 1
+        while columns(text := _text(level, before, shown, number)) > WIDTH or _key(text) in self._taken:
+            if columns(text) > WIDTH:
+                whole = shown.removesuffix("…")
+                shown = f"{(whole.rpartition(' ')[0] or whole[:-1]).rstrip(_ENDS)}…"
+            else:
+                number += 1
+        self._taken.add(_key(text))
+        return text
+
+
+def _text(level: int, before: str, shown: str, number: int) -> str:
+    return heading(level, f"{before}{plain(shown)}" if number == 1 else f"{before}{plain(shown)} ({number})")
+
+
+def _key(text: str) -> str:
+    return text.lstrip("#").strip().casefold()
