@@ -28,8 +28,8 @@ from orchestrator.wording import counted
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-FORMATS = ("json", "octave", "adr")
-NAMES = {"json": "debate.json", "octave": "transcript.oct.md", "adr": "decision.md"}
+FORMATS = ("json", "octave", "adr", "html")
+NAMES = {"json": "debate.json", "octave": "transcript.oct.md", "adr": "decision.md", "html": "report.html"}
 PLAN = "plan.yaml"
 UNUSED = "unused-drafts.json"
 
@@ -54,6 +54,10 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
             return render_json(record, debate)
         case "octave":
             return render_octave(record, debate)
+        case "html":
+            from orchestrator.export.html import render_html  # here: its templates take a while to load
+
+            return render_html(record, debate)
         case _:
             return render_adr(record, debate)
 

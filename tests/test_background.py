@@ -24,7 +24,7 @@ from orchestrator.wanted import Wanted, prepare
 if TYPE_CHECKING:
     from endpoint import ModelServer
 
-FILES = ["debate.json", "decision.md", "plan.yaml", "run.log", "transcript.oct.md"]
+FILES = ["debate.json", "decision.md", "plan.yaml", "report.html", "run.log", "transcript.oct.md"]
 
 
 @pytest.fixture

@@ -170,6 +170,7 @@ def assert_outcome(recipe: str, outcome: dict[str, Any], debate: Debate, calls: 
         "debate.json",
         "decision.md",
         "plan.yaml",
+        "report.html",
         "transcript.oct.md",
     ]
 

@@ -30,6 +30,7 @@ from orchestrator.mcp_server import build
 from orchestrator.mcp_server.logs import HarmlessFormatter
 from orchestrator.models import litellm
 from orchestrator.models.base import Reply, Request
+from orchestrator.run_folder import FORMATS
 from orchestrator.secrets import REMOVED
 from test_secrets import SECRETS, drawn
 
@@ -114,7 +115,7 @@ def looked_at(*arguments: str) -> str:
 
 def texts_of(thread_id: str = THREAD) -> str:
     """All that anybody can be shown of a debate."""
-    shown = [looked_at("export", thread_id, "--format", format) for format in ("json", "octave", "adr")]
+    shown = [looked_at("export", thread_id, "--format", format) for format in FORMATS]
     shown += [looked_at("show", thread_id), looked_at("show", thread_id, "--json"), looked_at("list", "--json")]
     with Hall.open() as hall:
         reports = hall.runs.reports(thread_id)

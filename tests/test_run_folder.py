@@ -123,6 +123,7 @@ async def test_a_run_leaves_its_decision_transcript_ledger_and_plan(hall: Hall, 
         "debate.json",
         "transcript.oct.md",
         "decision.md",
+        "report.html",
         "plan.yaml",
     ]
     assert sorted(folder.iterdir()) == sorted(files)
@@ -149,9 +150,10 @@ async def test_a_run_leaves_its_decision_transcript_ledger_and_plan(hall: Hall, 
 
 async def test_a_rehearsal_is_marked_in_every_file(hall: Hall, tmp_path: Path) -> None:
     files = await written(hall, tmp_path / "out", plan_of(routes=ALL), Rehearsal())
-    ledger, transcript, decision, plan = (file.read_text() for file in files)
+    ledger, transcript, decision, page, plan = (file.read_text() for file in files)
     assert "REHEARSAL" in "\n".join(decision.splitlines()[:8])
     assert "REHEARSAL" in "\n".join(transcript.splitlines()[:10])
+    assert 0 < page.index("<strong>REHEARSAL</strong>") < page.index("<h2")
     assert json.loads(ledger)["record"]["rehearsal"] is yaml.safe_load(plan)["rehearsal"] is True
     assert json.loads(ledger)["record"]["decision"] is None
 

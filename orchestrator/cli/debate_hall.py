@@ -146,14 +146,16 @@ def diff(a: str, b: str, as_json: bool) -> None:
     showing.put(members, as_json, text)
 
 
-@click.option("--format", "format", type=click.Choice(["json", "octave", "adr"]), default="json", show_default=True)
+@click.option(
+    "--format", "format", type=click.Choice(["json", "octave", "adr", "html"]), default="json", show_default=True
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[default: print it]")
 @click.option("--sign", is_flag=True, help="Sign the head, so that `verify --file` can say by whom. JSON only.")
 @click.option("--key-name", metavar="NAME", help="The key that signs. [default: default]")
 @click.option("--seal", is_flag=True, help="Seal the document, so that damage to it shows. OCTAVE only.")
 @THREAD
 def export(thread_id: str, format: str, out: Path | None, sign: bool, key_name: str | None, seal: bool) -> None:
-    """Export a verified debate as JSON or OCTAVE with its whole ledger, or as an ADR."""
+    """Export a verified debate as JSON, OCTAVE or HTML with its whole ledger, or as an ADR."""
     if sign and format != "json":
         raise click.UsageError("--sign goes with --format json: only there the ledger stands that it signs.")
     if key_name is not None and not sign:

@@ -76,7 +76,11 @@ SECONDS = _Limit("number of seconds", "600", float)
 @click.option("--thread-id", metavar="ID", help="[default: the date and the topic's words]")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[default: ./debates/<thread id>]")
 @click.option(
-    "--format", "formats", multiple=True, type=click.Choice(["json", "octave", "adr"]), help="Files to write. [all]"
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(["json", "octave", "adr", "html"]),
+    help="Files to write. [all]",
 )
 @click.option("--cost-limit", type=DOLLARS, metavar="USD", help="Spend at most this, over all resumes.")
 @click.option("--token-limit", type=TOKENS, metavar="N", help="Take at most so many tokens, in and out together.")

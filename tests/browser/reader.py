@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 _QUIET = ("--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 _PHONE = {"width": 380, "height": 800}
+_TALLEST = 8000  # pixels of a picture
 _DESK = {"width": 1280, "height": 900}
 
 
@@ -68,10 +69,12 @@ class Reading:
         self.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
     def keep(self, name: str, folder: Path) -> Path:
-        """Takes a picture of the whole page: into the folder that BROWSER_SHOTS names, else into the given one."""
+        """Takes a picture of the page, into the folder that BROWSER_SHOTS names, else into the given one."""
         shot = Path(os.environ.get("BROWSER_SHOTS") or folder) / f"{name}.png"
         shot.parent.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=str(shot), full_page=True)
+        width, height = self.page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, _TALLEST)}
+        self.page.screenshot(path=str(shot), full_page=True, clip=clip)
         return shot
 
 

@@ -130,7 +130,7 @@ def test_words_of_any_width_make_no_page_wider_than_its_window(
 ) -> None:
     with reading(browser, page.file, phone=phone) as read:
         read.checked()
+        read.keep(f"hostile-{'phone' if phone else 'desk'}", tmp_path)
         assert read.overflow() == 0
         read.expand()
         assert read.overflow() == 0
-        read.keep(f"hostile-{'phone' if phone else 'desk'}", tmp_path)

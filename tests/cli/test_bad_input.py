@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 
 from orchestrator.hall.hall import Hall
+from orchestrator.run_folder import NAMES
 from orchestrator.shelves import bundled
 
 Command = Callable[..., Result]
@@ -335,7 +336,7 @@ def test_an_out_folder_that_holds_another_run_is_refused_and_nothing_in_it_chang
         assert (tree(work), debates()) == (before, standing)
 
 
-@pytest.mark.parametrize("name", ["debate.json", "transcript.oct.md", "decision.md", "plan.yaml", "unused-drafts.json"])
+@pytest.mark.parametrize("name", [*NAMES.values(), "plan.yaml", "unused-drafts.json"])
 def test_one_file_of_a_run_is_enough_to_refuse_its_folder_and_a_link_to_nowhere_is_one(
     name: str, refused: Refused, rehearse: Command, work: Path
 ) -> None:
@@ -537,7 +538,7 @@ def test_json_tells_the_command_lines_own_errors_too(
 def test_without_json_the_command_lines_own_errors_leave_standard_output_empty(script: Script) -> None:
     result = script("run-debate", "--format", "pdf", "Kafka?")
     assert (result.returncode, result.stdout) == (2, b"")
-    assert b"'pdf' is not one of 'json', 'octave', 'adr'." in result.stderr
+    assert b"'pdf' is not one of 'json', 'octave', 'adr', 'html'." in result.stderr
 
 
 def test_an_option_that_is_not_there_yet_is_not_pretended(refused: Refused) -> None:

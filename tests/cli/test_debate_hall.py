@@ -22,6 +22,7 @@ from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.runs import RunDesk, this_process
 from orchestrator.hall.store import Holder
+from orchestrator.run_folder import FORMATS, NAMES
 from orchestrator.shelves import folders
 
 Command = Callable[..., Result]
@@ -238,7 +239,7 @@ def test_verify_all_checks_every_debate_and_breaks_for_one(
 
 def test_an_export_is_what_the_run_folder_holds(hall: Command, rehearsed: str, work: Path) -> None:
     folder = work / "debates" / REHEARSED
-    for format, name in (("json", "debate.json"), ("octave", "transcript.oct.md"), ("adr", "decision.md")):
+    for format, name in NAMES.items():
         assert told(hall("export", REHEARSED, "--format", format)) == (folder / name).read_text()
     assert told(hall("export", REHEARSED)) == (folder / "debate.json").read_text()
 
@@ -270,7 +271,7 @@ def test_a_document_is_harmless_on_a_terminal_and_exact_elsewhere(hall: Command,
     assert not is_harmless(told(hall("export", HAND, "--format", "octave")))
 
 
-@pytest.mark.parametrize("format", ["json", "octave", "adr"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_debate_that_has_only_begun_exports_too(format: str, hall: Command) -> None:
     with Hall.open() as opened:
         opened.init_debate(HAND, "Which queue?")
@@ -327,7 +328,7 @@ def test_a_tombstone_redacts_a_turn_everywhere_but_in_old_files(hall: Command, r
     assert said[-1] == "Files exported before still hold the text: export them again, or delete them."
     told(hall("verify", REHEARSED))
     assert line in old.read_text()
-    for format in ("json", "octave", "adr"):
+    for format in FORMATS:
         text = told(hall("export", REHEARSED, "--format", format))
         assert line not in text
         assert "It named a customer." in text
@@ -368,7 +369,7 @@ def test_any_entry_that_has_a_text_can_be_redacted(what: str, hall: Command, spo
     said = told(hall("tombstone", HAND, "--seq", str(seq), "--reason", "It was rude."))
     assert said.startswith(f"Entry {seq} ({what}) of {HAND} is redacted; the chain still verifies.\n")
     told(hall("verify", HAND))
-    for format in ("json", "octave", "adr"):
+    for format in FORMATS:
         assert json.dumps(words)[1:-1] not in told(hall("export", HAND, "--format", format))
     again = hall("tombstone", HAND, "--seq", str(seq), "--reason", "It was rude.")
     assert f"Entry {seq} of {HAND} is redacted already" in again.stderr

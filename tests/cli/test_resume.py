@@ -20,7 +20,7 @@ from orchestrator.models.base import Request
 
 TOPIC = "Should we move billing to Kafka?"
 THREAD = "2026-01-06-billing"
-FILES = ["debate.json", "decision.md", "plan.yaml", "transcript.oct.md"]
+FILES = ["debate.json", "decision.md", "plan.yaml", "report.html", "transcript.oct.md"]
 GO_ON = f"Go on with: run-debate --resume {THREAD}"
 
 Command = Callable[..., Result]

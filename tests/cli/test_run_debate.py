@@ -19,11 +19,12 @@ from building import flowing
 from orchestrator.evidence import DEFAULT_TOKENS
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server.parameters import ContextLimit
+from orchestrator.run_folder import NAMES, PLAN
 from orchestrator.shelves import folders
 
 TOPIC = "Should we move billing to Kafka?"
 MARK = "REHEARSAL: no model was asked and nothing was decided; this is a worksheet for people."
-FILES = ["debate.json", "decision.md", "plan.yaml", "transcript.oct.md"]
+FILES = ["debate.json", "decision.md", "plan.yaml", "report.html", "transcript.oct.md"]
 
 Command = Callable[..., Result]
 Script = Callable[..., Any]
@@ -79,7 +80,7 @@ def test_progress_goes_to_standard_error_one_line_for_each_draft_and_commit(rehe
     assert sum(bool(drafted.fullmatch(line)) for line in told) == 4
     assert sum(bool(committed.fullmatch(line)) for line in told) == 3
     assert told[0] == f"thread {today()}-should-we-move-billing-to-kafka"
-    assert told[-4:] == [f"wrote {only_run() / name}" for name in (FILES[0], FILES[3], FILES[1], FILES[2])]
+    assert told[-5:] == [f"wrote {only_run() / name}" for name in (*NAMES.values(), PLAN)]
 
 
 def test_every_output_of_a_rehearsal_is_marked_and_none_claims_a_decision(rehearse: Command, hall: Command) -> None:

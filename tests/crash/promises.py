@@ -17,7 +17,7 @@ from orchestrator.hall.entries import Note, Refined, Turn, Vote
 from orchestrator.hall.journal import Intent, JournalLine, Outcome
 from orchestrator.plan import Plan
 
-FILES = {"debate.json", "decision.md", "plan.yaml", "transcript.oct.md"}
+FILES = {"debate.json", "decision.md", "plan.yaml", "report.html", "transcript.oct.md"}
 UNUSED = "unused-drafts.json"
 
 

@@ -72,7 +72,7 @@ async def test_a_rehearsal_runs_to_its_end_and_claims_no_decision(
     assert run["tokens"] == {"input": 0, "cached": 0, "output": 0}
     assert await over(processes[0]) == 0
     folder = out / ended["thread_id"]
-    assert names(folder) == ["debate.json", "decision.md", "plan.yaml", "run.log", "transcript.oct.md"]
+    assert names(folder) == ["debate.json", "decision.md", "plan.yaml", "report.html", "run.log", "transcript.oct.md"]
     assert (folder / "run.log").stat().st_size == 0
     assert names(tmp_path) == ["out", "root", "state", "work"]
     assert names(tmp_path / "work") == []
