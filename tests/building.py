@@ -191,7 +191,7 @@ def wordy(text: str, of: str = "more") -> str:
 def flowing(document: str) -> str:
     """A Markdown document with each of its paragraphs and items on one line, the words in it as they were written."""
     unquoted = re.sub(r"(?m)^(?:> ?)+", "", document)
-    joined = re.sub(r"(?<=\S)\n *(?!\s|- |\d+\. |```)", " ", unquoted)
+    joined = re.sub(r"(?<=\S)\n *(?=\S)(?!- |\d+\. |```)", " ", unquoted)
     return re.sub(r"\\(?=[^\w\s])|\*\*", "", joined)
 
 
