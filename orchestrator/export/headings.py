@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchestrator.export.lines import WIDTH, columns, heading
-from orchestrator.export.words import collapsed, plain
-
-_ENDS = " .,;:!。，；：！"  # what no heading ends with, as markdownlint has it
+from orchestrator.export.words import ENDS, collapsed, plain
 
 
 class Headings:
@@ -26,11 +24,11 @@ class Headings:
         Args:
             before: what stands before them, a number say.
         """
-        shown, number = collapsed(words).rstrip(_ENDS) or "Untitled", 1
+        shown, number = collapsed(words).rstrip(ENDS) or "Untitled", 1
         while columns(text := _text(level, before, shown, number)) > WIDTH or _key(text) in self._taken:
             if columns(text) > WIDTH:
                 whole = shown.removesuffix("…")
-                shown = f"{(whole.rpartition(' ')[0] or whole[:-1]).rstrip(_ENDS)}…"
+                shown = f"{(whole.rpartition(' ')[0] or whole[:-1]).rstrip(ENDS)}…"
             else:
                 number += 1
         self._taken.add(_key(text))

@@ -33,7 +33,6 @@ class LedgerLine(TypedDict):
     erased_by: int | None
 
 
-
 class ExportedDebate(DebateResult):
     """A debate with the record of its decision and its whole ledger, from which all else in it follows.
 

@@ -62,11 +62,11 @@ class Place:
     """Where in a folder of decision records a document stands.
 
     Args:
-        number: what its title begins with, where the folder's titles do.
+        before: what its title begins with, a number in the folder's style.
         links: where the earlier decisions stand, seen from it, by the paths they have as evidence.
     """
 
-    number: int | None = None
+    before: str = ""
     links: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -130,7 +130,7 @@ def _named(seat: SeatCost) -> str:
 
 
 def _top(record: DecisionRecord, evidence: Sequence[Evidence], headings: Headings, place: Place) -> Iterator[str]:
-    title = headings.of(1, record.title, "" if place.number is None else f"{place.number}. ")
+    title = headings.of(1, record.title, place.before)
     yield title
     if title.endswith("…") and not record.title.endswith("…"):
         yield paragraph(f"In full: {inline(record.title)}")

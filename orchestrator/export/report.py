@@ -205,8 +205,8 @@ class Report:
         return tuple(marks_of(self.record, f"“{INCOMPLETE}” below"))
 
     @cached_property
-    def objections(self) -> tuple[str, ...]:
-        return tuple(objections_of(self.record, self.debate))
+    def objections(self) -> tuple[Markup, ...]:
+        return tuple(map(self.said, objections_of(self.record, self.debate)))
 
     # ------------------------------------------------------------------------------------------------------ the debate
 

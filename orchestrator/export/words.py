@@ -22,6 +22,8 @@ READER = (
 )
 _STRICT = MarkdownIt("commonmark")
 
+ENDS = " .,;:!。，；：！"  # what no title ends with, as markdownlint has it
+
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\S+")
 _ADDRESS = re.compile(r"://|www\.|\S@\S", re.IGNORECASE)
@@ -40,9 +42,9 @@ _MARKS = {
     "softbreak": " ",
     "hardbreak": BREAK,
 }
-_NEVER_NAMES = frozenset(
-    "a an and as at because both by each every for if in it its no nobody none nothing on only our that the their there "
-    "these they this those to we when where while with without".split()
+_NO_NAME = re.compile(
+    "A|An|And|As|At|Because|Both|By|Each|Every|For|If|In|Its?|No|Nobody|None|Nothing|On|Only|Our|That|The|Their|There|"
+    "These|They|This|Those|To|We|When|Where|While|With|Without"
 )
 _GLIMPSE = 160  # characters
 _EMPHASIS = ("em_open", "em_close", "strong_open", "strong_close")
@@ -57,6 +59,11 @@ def inline(text: str) -> str:
 def plain(text: str) -> str:
     """Returns words as they were typed, without any emphasis of theirs."""
     return _escaped(collapsed(text))
+
+
+def one_title(text: str) -> str:
+    """Returns words as a title that stands in a line of others, without a full stop."""
+    return plain(collapsed(text).rstrip(ENDS)).replace(FIXED, " ")
 
 
 def collapsed(text: str) -> str:
@@ -76,7 +83,7 @@ def without_comments(row: str) -> str:
 def going_on(words: str) -> str:
     """Words that go on a sentence: a capital that only stood at the beginning of theirs is none any more."""
     first, space, rest = words.partition(" ")
-    return f"{first.lower()}{space}{rest}" if first.istitle() and first.lower() in _NEVER_NAMES else words
+    return f"{first.lower()}{space}{rest}" if _NO_NAME.fullmatch(first) else words
 
 
 def glimpse(text: str) -> str:

@@ -139,3 +139,21 @@ def _accounted(said: str) -> dict[str, object]:
     )
     names = ("options", "consequences", "risks", "actions", "assumptions", "reversibility", "confidence")
     return {"title": said, "summary": account.decision} | {name: getattr(account, name) for name in names}
+
+
+def crowded(folder: Path, options: int = 12, constraints: int = 30) -> Written:
+    """The example with as many options and constraints, every third of which has no answer."""
+    debate, record, _ = apart(ALL["everything"], folder / "state")
+    one, other = record.constraints[0], next(each for each in record.constraints if each.outcome == "open")
+    stated = tuple(
+        (other if at % 3 == 2 else one).model_copy(update={"id": f"T{at // 3 + 1}.C{at % 3 + 1}"})
+        for at in range(constraints)
+    )
+    names = tuple(each.id for each in stated)
+    paths = tuple(
+        record.options[at % len(record.options)].model_copy(
+            update={"taken": at == 0, "because": names[at : at + 5] or ("T1",)}
+        )
+        for at in range(options)
+    )
+    return written(folder, debate, record.model_copy(update={"options": paths, "constraints": stated}))

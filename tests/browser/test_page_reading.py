@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pypdf import PdfReader
 
-from browser.pages import Written, example, long_debate
+from browser.pages import Written, crowded, example, long_debate
 from browser.reader import Reading, reading
 from orchestrator.hall.terms import Role
 
@@ -72,6 +72,20 @@ def test_constraints_without_an_answer_stand_out_in_words_too(browser: Browser, 
         assert len(rows) == sum(one.outcome == "open" for one in shown.record.constraints) == 2
         assert all("! open" in row and "No answer." in row for row in rows)
         assert "2 without an answer" in order(read, ".constraints caption")[0]
+
+
+@pytest.mark.parametrize("phone", [True, False])
+@pytest.mark.parametrize(("options", "constraints"), [(1, 0), (0, 1), (12, 30)])
+def test_few_and_many_options_and_constraints_fit_their_window(
+    browser: Browser, tmp_path: Path, options: int, constraints: int, phone: bool
+) -> None:
+    with reading(browser, crowded(tmp_path, options, constraints).file, phone=phone) as read:
+        assert read.checked() == "verified"
+        assert len(read.page.locator(".options tbody tr").all()) == options
+        assert len(read.page.locator(".constraints tbody tr").all()) == constraints
+        assert len(read.page.locator(".constraints tr.open").all()) == constraints // 3
+        assert read.overflow() == 0
+        read.keep(f"options-{options}-{constraints}-{'phone' if phone else 'desk'}", tmp_path)
 
 
 def test_cited_lines_stand_beside_the_sentence_that_rests_on_them(browser: Browser, shown: Written) -> None:
