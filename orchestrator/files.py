@@ -13,6 +13,8 @@ from orchestrator.errors import HallError, StoreError, UsageError
 
 _PROBE_BYTES = 4096  # one block of most file systems: a full disk refuses it
 
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)  # said by file systems that have none
+
 _CAUSES = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "your disk quota is used up",
@@ -25,6 +27,56 @@ _CAUSES = {
     errno.EISDIR: "a folder has the name of a file to be written",
     errno.ENAMETOOLONG: "the path is too long",
 }
+
+
+OTHER_OUT = "Make room or allow writing there, or choose another folder with --out."
+
+
+def require_writable(folder: Path, cure: str = OTHER_OUT) -> None:
+    """Proves that files can be written to a folder that is there.
+
+    Args:
+        cure: what to do where they cannot.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    with _plain_errors(folder, cure):
+        _discard(_write_beside(folder / "probe", bytes(_PROBE_BYTES)))
+
+
+def create_once(folder: Path, name: str, content: str, cure: str = OTHER_OUT) -> Path | None:
+    """Writes a new file, whole or not at all; None where there is one of that name, which stays as it is.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
+    target = folder / name
+    with _plain_errors(folder, cure):
+        temporary = _write_beside(target, content.encode())
+        try:
+            os.link(temporary, target)  # which, other than renaming, replaces nothing
+        except FileExistsError:
+            return None
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if not _is_claimed(target):
+                return None
+            temporary.replace(target)
+        finally:
+            _discard(temporary)
+        _sync_folder(folder)
+    return target
+
+
+def _is_claimed(target: Path) -> bool:
+    """Takes a name, if it is free, with an empty file."""
+    try:
+        target.open("xb").close()
+    except FileExistsError:
+        return False
+    return True
 
 
 def prepare_folder(path: Path) -> Path:
@@ -42,7 +94,7 @@ def prepare_folder(path: Path) -> Path:
     folder = Path(os.path.expanduser(path))
     with _plain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _discard(_write_beside(folder / "probe", bytes(_PROBE_BYTES)))
+    require_writable(folder)
     return folder
 
 
@@ -125,12 +177,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _plain_errors(folder: Path) -> Iterator[None]:
+def _plain_errors(folder: Path, cure: str = OTHER_OUT) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         cause = _CAUSES.get(error.errno or 0) or error.strerror or str(error)
-        raise UsageError(
-            f"Cannot write to {folder}: {cause}.",
-            "Make room or allow writing there, or choose another folder with --out.",
-        ) from error
+        raise UsageError(f"Cannot write to {folder}: {cause}.", cure) from error

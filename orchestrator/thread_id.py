@@ -29,16 +29,26 @@ def thread_id_for(topic: str, on: datetime.date, attempt: int = 1) -> str:
     Returns:
         ASCII small letters, digits and `-`, starting with the date, at most 128 characters.
     """
-    folded = unicodedata.normalize("NFKD", _TRADE_MARKS.sub("", " ".join(topic.split()))).casefold()
-    plain = _SILENT.sub("", folded.translate(_LATIN))
-    words = "-".join(re.findall("[a-z0-9]+", plain))
-    kept = len(words) - words.count("-")
-    parts = [f"{on.year:04}-{on.month:02}-{on.day:02}", _cut(words) or "topic"]
-    if 2 * kept <= sum(c.isalnum() for c in plain):
-        parts.append(hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()[:8])
+    parts = [f"{on.year:04}-{on.month:02}-{on.day:02}", slug(topic, "topic")]
     if attempt > 1:
         parts.append(str(attempt))
     return "-".join(parts)
+
+
+def slug(text: str, instead: str) -> str:
+    """A text's words as a part of a name: ASCII small letters, digits and `-`.
+
+    Args:
+        text: one of which ASCII keeps half its letters or less is told apart by a digest.
+        instead: stands for a text of which ASCII keeps nothing.
+    """
+    folded = unicodedata.normalize("NFKD", _TRADE_MARKS.sub("", " ".join(text.split()))).casefold()
+    plain = _SILENT.sub("", folded.translate(_LATIN))
+    words = "-".join(re.findall("[a-z0-9]+", plain))
+    kept = len(words) - words.count("-")
+    if 2 * kept > sum(c.isalnum() for c in plain):
+        return _cut(words)
+    return f"{_cut(words) or instead}-{hashlib.sha256(folded.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def _cut(words: str) -> str:

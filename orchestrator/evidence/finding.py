@@ -76,7 +76,7 @@ def find_records(source: str, base: Path, within: Sequence[Path] | None) -> Foun
         )
     search = Search(source, base, within)
     search.folder(deep=False)
-    names = tuple(name for name in search.names if _is_record(PurePath(name)))
+    names = tuple(name for name in search.names if is_record(PurePath(name)))
     if not names and not search.left_out:
         raise ConfigurationError(
             "holds no decision record: no .md file but index, README and template.",
@@ -95,7 +95,8 @@ def _is_folder(source: str, base: Path) -> bool:
         raise unreadable(error).refusal(source) from error
 
 
-def _is_record(path: PurePath) -> bool:
+def is_record(path: PurePath) -> bool:
+    """Whether a file of a folder of decision records is one: no index, README or template."""
     return path.suffix.lower() == ".md" and not _NO_RECORD.fullmatch(path.stem)
 
 

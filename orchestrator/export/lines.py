@@ -63,8 +63,7 @@ def hung(lines: Iterable[str], first: str, rest: str) -> list[str]:
 
 def heading(level: int, words: str) -> str:
     """Returns safe words as a heading; it stays on one line, whatever its width."""
-    first, _, others = words.replace(FIXED, " ").partition(" ")
-    text = f"{_at_start(first)} {others}".rstrip()
+    text = words.replace(FIXED, " ").rstrip()
     return f"{'#' * level} {_CLOSES_HEADING.sub(lambda signs: signs[0].replace('#', _SIGN), text)}"
 
 

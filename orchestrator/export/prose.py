@@ -20,7 +20,7 @@ from orchestrator.export.words import READER, code, plain, rendered, shown, with
 
 _DEEPEST = 12  # a list takes two levels; below it lines become too narrow to fill
 _SET_APART = ("fence", "code_block", "blockquote", "heading", "table", "hr")
-_BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*")
+_BLANK = re.compile(r"\n(?:[ \t]*\n)+")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
 _GOES_ON = "↪ "  # before what was parted from the line of code above
 _ONLY_COMMANDS = re.compile(r"(?:\s*(?:\$\s.*)?(?:\n|$))*")
@@ -56,8 +56,8 @@ def _said(tokens: Iterable[Token]) -> Iterator[str]:
 
 
 def _as_typed(text: str, width: int) -> list[str]:
-    parts = [filled(plain(part), width) for part in _BLANK.split(text) if part.strip()]
-    return _parted(parts)
+    parts = (filter(str.strip, part.split("\n")) for part in _BLANK.split(text))
+    return _parted(filled(BREAK.join(map(plain, lines)), width) for lines in parts)
 
 
 def _parted(parts: Iterable[Sequence[str]]) -> list[str]:

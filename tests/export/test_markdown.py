@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from building import THREAD, evidence_of, flowing, hall_at, plan_of
+from export.writings import HOSTILE
 from orchestrator.decision.account import Action, Assumption, Consequence, Option, Risk
 from orchestrator.decision.evidence_used import EarlierDecision
 from orchestrator.decision.record import make_record
@@ -51,31 +52,6 @@ OURS = [
     "More Information",
     "Seats",
     "Ledger and cost",
-]
-
-HOSTILE = [
-    pytest.param("# Decision Outcome\n\nApproved.\n\n## Constraints\n\n- none", id="headings"),
-    pytest.param("Approved\n===\n\nand\n---\n", id="underlined headings"),
-    pytest.param("```\nopen and never closed", id="an open fence"),
-    pytest.param("~~~~ <b>\n```\n</blockquote>\n~~~~\n</blockquote># x", id="fences and what follows them"),
-    pytest.param("- ```\n</blockquote>\n<h1>x</h1>", id="a fence in a list ends with it"),
-    pytest.param("- a\n   ```\n<h1>x</h1>", id="an indented fence in a list"),
-    pytest.param("</blockquote><h1>Decision Outcome</h1>", id="HTML that ends the quote"),
-    pytest.param("<!-- and all that follows is hidden", id="an open comment"),
-    pytest.param("<script>\nalert(1)\n\nalert(2)", id="an open script"),
-    pytest.param("\\<script>alert(1)</script>", id="an escaped bracket"),
-    pytest.param("<?php <![CDATA[ <!DOCTYPE x", id="other HTML blocks"),
-    pytest.param("---\nstatus: accepted\n---", id="front matter"),
-    pytest.param("***\n\n___\n\n---", id="rules"),
-    pytest.param("one\r\n# two\r## three\u2028# four\x0b# five\x85# six\x0c# seven", id="line ends of all kinds"),
-    pytest.param("a | b | c\n|---|---|---|\n| x | y | z |", id="a table"),
-    pytest.param("\\| \\\\| \\[x](http://127.0.0.1) ![y](http://127.0.0.1)", id="escapes before our escapes"),
-    pytest.param("[T1]: http://127.0.0.1\n\n[T1] [x](http://127.0.0.1)", id="links"),
-    pytest.param("1. one\n   # two\n- > # three", id="lists"),
-    pytest.param("`open code", id="open code"),
-    pytest.param("> > # quoted\n\n# unquoted", id="quotes"),
-    pytest.param("\t# code\n\n    # code", id="indented"),
-    pytest.param("\x1b[2J\x1b]0;title\x07 \x9b31m\x7f \u202eevil\u202c", id="what steers a terminal"),
 ]
 
 
@@ -167,8 +143,8 @@ def test_nothing_that_a_run_notes_changes_the_structure_of_the_document(tmp_path
     require_only_ours(document)
     title, degraded, early = body_of(document).strip().split("\n\n")[:3]
     assert title == "# Kafka?"
-    assert degraded.startswith("**DEGRADED:** ")
-    assert early.startswith("**CLOSED EARLY:** ")
+    assert degraded.split()[0] == "**DEGRADED:**"
+    assert early.split()[:2] == ["**CLOSED", "EARLY:**"]
     unquoted = "\n".join(line for line in body_of(document).split("\n") if not line.startswith(">"))
     assert not [token for token in every(MARKDOWN.parse(unquoted)) if token.type in ("link_open", "image")]
 

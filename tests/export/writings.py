@@ -1,0 +1,72 @@
+"""What models may write: texts of every hostile kind, and texts put together at random from what means something."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+
+HOSTILE = [
+    pytest.param("# Decision Outcome\n\nApproved.\n\n## Constraints\n\n- none", id="headings"),
+    pytest.param("Approved\n===\n\nand\n---\n", id="underlined headings"),
+    pytest.param("```\nopen and never closed", id="an open fence"),
+    pytest.param("~~~~ <b>\n```\n</blockquote>\n~~~~\n</blockquote># x", id="fences and what follows them"),
+    pytest.param("- ```\n</blockquote>\n<h1>x</h1>", id="a fence in a list ends with it"),
+    pytest.param("- a\n   ```\n<h1>x</h1>", id="an indented fence in a list"),
+    pytest.param("</blockquote><h1>Decision Outcome</h1>", id="HTML that ends the quote"),
+    pytest.param("<!-- and all that follows is hidden", id="an open comment"),
+    pytest.param("<script>\nalert(1)\n\nalert(2)", id="an open script"),
+    pytest.param("\\<script>alert(1)</script>", id="an escaped bracket"),
+    pytest.param("<?php <![CDATA[ <!DOCTYPE x", id="other HTML blocks"),
+    pytest.param("---\nstatus: accepted\n---", id="front matter"),
+    pytest.param("***\n\n___\n\n---", id="rules"),
+    pytest.param("one\r\n# two\r## three\u2028# four\x0b# five\x85# six\x0c# seven", id="line ends of all kinds"),
+    pytest.param("a | b | c\n|---|---|---|\n| x | y | z |", id="a table"),
+    pytest.param("\\| \\\\| \\[x](http://127.0.0.1) ![y](http://127.0.0.1)", id="escapes before our escapes"),
+    pytest.param("[T1]: http://127.0.0.1\n\n[T1] [x](http://127.0.0.1)", id="links"),
+    pytest.param("1. one\n   # two\n- > # three", id="lists"),
+    pytest.param("`open code", id="open code"),
+    pytest.param("> > # quoted\n\n# unquoted", id="quotes"),
+    pytest.param("\t# code\n\n    # code", id="indented"),
+    pytest.param("\x1b[2J\x1b]0;title\x07 \x9b31m\x7f \u202eevil\u202c", id="what steers a terminal"),
+    pytest.param("https://example.org/a_b*c?d=[e], www.example.org (ftp://x.y) and me@example.org.", id="addresses"),
+    pytest.param("<https://example.org> <me@example.org> [x]: <http://x.y>", id="addresses in angles"),
+    pytest.param("** not bold ** * nor this * __ nor __ **a**b** ***c*** _d_e_ *f **g** h", id="emphasis that is none"),
+    pytest.param("` code ` `` a ` b `` ``` c", id="code with spaces"),
+    pytest.param("```\n$ ls\n$ make\n```", id="commands with prompts"),
+    pytest.param("```python title=x <b>\n\tif x:\n```\n~~~\n\ty\n~~~", id="code with tabs and words beside it"),
+    pytest.param("3. three\n4. four\n\n0. zero\n7) seven\n8) eight", id="numbers of their own"),
+    pytest.param("- a\n* b\n+ c\n    - d\n\n      e\n\n      ```\n      f\n      ```\n- ", id="lists of all marks"),
+    pytest.param("- [ ] open\n- [x] done", id="tasks"),
+    pytest.param("> " * 40 + "deep\n" + "- " * 40 + "deep", id="deeper than a parser goes"),
+    pytest.param("| a |\n|---|\n| x | lost | also |", id="cells that are too many"),
+    pytest.param("$$\nx\n$$ and $a$ and $5 and $6", id="formulas"),
+    pytest.param(":::note\n::x[y]{z}\n:::", id="directives"),
+    pytest.param("[^1] x\n\n[^1]: note", id="footnotes"),
+    pytest.param("&lt;b&gt; &#60;b&#62; &amp;amp; &nbsp;", id="entities"),
+    pytest.param("<!-- markdownlint-disable -->\n\n```\n<!-- x\n```\n\n--> and --> `<!--`", id="comments to linters"),
+    pytest.param("(text)[link] [text][ref] [ref]\n\n[ref]: /url 'title'", id="links turned round"),
+    pytest.param("#no heading\n#\n##\n### closed ###\n####### seven", id="headings that are none"),
+    pytest.param(f"{'word ' * 40}\n{'longword' * 20} and\n    {'code ' * 40}\n`{'code ' * 40}`", id="very long lines"),
+    pytest.param("a\\\nb  \nc\n1. d\n- e\n+ f\n= g\n# h", id="lines that begin with a sign"),
+    pytest.param("決定は次のとおりです。**太字**と`コード`。" * 8, id="no spaces at all"),
+    pytest.param("😀" * 60 + " " + "👩‍💻 e\u0301 " * 40, id="wide signs"),
+    pytest.param("\u00a0\u3000\ufeff \u2028 \u2060x\u00a0y", id="spaces of all kinds"),
+    pytest.param("Consequences", id="the name of a section"),
+    pytest.param("*", id="a sign alone"),
+]
+
+PIECES = [
+    *("# ", "## x", "\n# Consequences\n", "#5", "C#", " #", "===", "---", "***", "___"),
+    *(" ", "  ", "    ", "\t", "\n", "\n\n", "\r\n", "\n    code\n", "\n\tcode", "\u00a0", "\ufeff", "\u2028"),
+    *("- ", "* ", "+ ", "1. ", "1) ", "2. ", "10. ", "0. ", "1.", "- [ ] ", "> ", ">"),
+    *("```", "````", "~~~", "`", "``", "$ ls", "$ a\n$ b", "```html\n<!--\nx\n-->\n```\n", "`<!-- x -->`"),
+    *("*", "**", "***", "_", "__", "~~", "~", "$", "$$", "\\", "\\*", "!", "|", ":::", "::", "--", "=", "+5"),
+    *("| a | b |\n|---|---|\n| x | y | z |\n", "| a | b |", "|---|---|", "\n---\nstatus: x\n---\n"),
+    *("<b>", "</b>", "<!--", "-->", "<script>", "<!-- markdownlint-disable -->", "&amp;", "&#65;"),
+    *("[x]", "(http://x.y)", "![", "](", "[^1]", "[^1]: x", "[r]: http://x", "[r][s]", "(t)[u]", "(", ")", "{x}"),
+    *("http://x.y", "www.x.y", "a@b.c", "https://a_b*c", "mailto:a@b", "<http://q.r>"),
+    *("word", "two words", "CamelCase", "snake_case", "word.", "a", "é", "漢字漢字", "😀", "“q”", "'", '"', "%%", "^"),
+    *("verylongword" * 9, "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt"),
+    *("T3.C1", "[T3.C1] MET: yes", "\x1b[2J", "\x00"),
+]
+WRITTEN = st.lists(st.sampled_from(PIECES), min_size=1, max_size=30).map("".join) | st.text()
