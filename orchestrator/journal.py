@@ -114,11 +114,10 @@ class Journal:
         """
         return cls(hall, Lease(thread_id, 0), hall.journal(thread_id))
 
-    async def begin(self, folder: str | None, changes: str | None) -> None:
+    async def begin(self, folder: str | None, changes: str | None, adr: str | None = None) -> None:
         """Notes that this process takes the run up."""
-        await self._write(
-            [(Begun(epoch=self._lease.epoch, at=self._now(), folder=folder, changes=changes), None, None)]
-        )
+        begun = Begun(epoch=self._lease.epoch, at=self._now(), folder=folder, changes=changes, adr=adr)
+        await self._write([(begun, None, None)])
 
     async def intend(self, asks: Sequence[Ask], bounds: Sequence[Bound]) -> list[int]:
         """Notes calls that are about to be made, all at once; returns the numbers of their records."""

@@ -26,13 +26,15 @@ from orchestrator.wanted import DEFAULT_MODELS, Wanted, endpoints_of, routing_of
 class Resumable:
     """A debate that a run opened, and the journal of its runs.
 
-    `plan` is the pinned one with what was changed since; `folder` is where the run's files were to go.
+    `plan` is the pinned one with what was changed since; `folder` is where the run's files were to go, `adr` the folder
+    of records that the decision was to go into.
     """
 
     debate: Debate
     journal: Journal
     plan: Plan
     folder: Path | None
+    adr: Path | None
 
     def folder_else(self, default: Path) -> Path:
         """Where the run's files go: where they were to go, if that place is still there."""
@@ -57,7 +59,8 @@ def resumable(hall: Hall, thread_id: str) -> Resumable:
     changes = [Changes.model_validate_json(record.changes) for record in journal.begun if record.changes]
     plan = reduce(Plan.with_changes, changes, Plan.decode(debate.plan))
     folder = next((record.folder for record in reversed(journal.begun) if record.folder), None)
-    return Resumable(debate, journal, plan, Path(folder) if folder else None)
+    adr = next((record.adr for record in reversed(journal.begun) if record.adr), None)
+    return Resumable(debate, journal, plan, Path(folder) if folder else None, Path(adr) if adr else None)
 
 
 def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, str]) -> Changes:

@@ -32,11 +32,13 @@ class TakeUp:
         succeeds: the lease of whoever hands the run over to this process.
         folder: where the run's files go, for those that take it up later.
         changes: what is to be otherwise than before; the plan holds them already.
+        adr: the folder of records that the decision goes into, for those that take the run up later.
     """
 
     succeeds: Lease | None = None
     folder: str | None = None
     changes: Changes = NO_CHANGES
+    adr: str | None = None
 
 
 FIRST = TakeUp()
@@ -53,7 +55,7 @@ async def take_up(commits: Commits, journal: Journal, how: TakeUp) -> None:
             await commits.note(About.UNCERTAIN, words, call.slot)
         if how.changes:
             await commits.note(About.CHANGED, f"From here on {how.changes}.")
-    await journal.begin(how.folder, how.changes.model_dump_json() if how.changes else None)
+    await journal.begin(how.folder, how.changes.model_dump_json() if how.changes else None, how.adr)
 
 
 async def _tell_resumed(commits: Commits, journal: Journal, uncertain: Sequence[Uncertain]) -> None:

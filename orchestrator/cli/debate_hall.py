@@ -153,16 +153,32 @@ def diff(a: str, b: str, as_json: bool) -> None:
 @click.option("--sign", is_flag=True, help="Sign the head, so that `verify --file` can say by whom. JSON only.")
 @click.option("--key-name", metavar="NAME", help="The key that signs. [default: default]")
 @click.option("--seal", is_flag=True, help="Seal the document, so that damage to it shows. OCTAVE only.")
+@click.option(
+    "--adr", type=click.Path(path_type=Path), metavar="DIR", help="Record it in this folder. ADR only, not with --out."
+)
 @THREAD
-def export(thread_id: str, format: str, out: Path | None, sign: bool, key_name: str | None, seal: bool) -> None:
-    """Export a verified debate as JSON, OCTAVE or HTML with its whole ledger, or as an ADR."""
+def export(
+    thread_id: str, format: str, out: Path | None, sign: bool, key_name: str | None, seal: bool, adr: Path | None
+) -> None:
+    """Export a verified debate as JSON, OCTAVE or HTML with its whole ledger, or as an ADR.
+
+    --adr puts it among the decision records of a folder, numbered and titled as they are, and prints where it stands.
+    """
     if sign and format != "json":
         raise click.UsageError("--sign goes with --format json: only there the ledger stands that it signs.")
     if key_name is not None and not sign:
         raise click.UsageError("--key-name goes with --sign.")
     if seal and format != "octave":
         raise click.UsageError("--seal goes with --format octave; --sign signs JSON.")
+    if adr is not None and (format != "adr" or out is not None):
+        raise click.UsageError("--adr goes with --format adr, and in place of --out.")
     from orchestrator.cli import plain, showing
+
+    if adr is not None:
+        from orchestrator.cli import recording
+
+        recording.export(thread_id, adr)
+        return
 
     with showing.hall() as hall:
         text = showing.rendered(hall.debate(thread_id), format)

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from orchestrator import result, run_folder
+from orchestrator.cli import recording
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell
 from orchestrator.decision.record import DecisionRecord, record_of
 from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
 from orchestrator.evidence import with_broken_marked
+from orchestrator.export.adr_folder import Kept
 from orchestrator.export.marks import marks_of, objections_of, source_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
@@ -58,6 +60,7 @@ class Place:
 
     thread_id: str | None = None
     folder: Path | None = None
+    adr: Path | None = None
     key: Ed25519PrivateKey | None = None
     rehearsal: bool = False
     paid: Paid = field(default_factory=Paid)
@@ -129,10 +132,13 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     code = ended_as(ended.debate.state)
     files: tuple[Path, ...] = ()
     problem: UsageError | None = None
+    kept: Kept | None = None
     try:
         formats = call.formats or run_folder.FORMATS
         files = run_folder.write_run(place.folder, formats, ended.debate, record, plan, place.key)
         files += run_folder.keep_drafts(place.folder, ended.unused)
+        kept = recording.kept(place.adr, record, ended.debate)
+        files += kept.files if kept else ()
     except UsageError as error:
         problem, code = error, Exit.FAILED  # not 2: the debate was held, and to repeat it would be to pay again
     if call.as_json:
@@ -140,7 +146,7 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
     else:
         answer(f"{visible(_decision(ended.debate, record, plan))}\n")
-    for line in _last_words(plan, record, files):
+    for line in (*_last_words(plan, record, files), *recording.words_on(place.adr, record, kept)):
         call.tell(line)
     if problem is not None:
         tell(f"error: {problem}")

@@ -13,6 +13,8 @@ from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, s
 from orchestrator.cli.plain import tell
 from orchestrator.cli.progress import progress_lines
 from orchestrator.cli.running import default_folder
+from orchestrator.errors import UsageError
+from orchestrator.export import adr_folder
 from orchestrator.files import prepare_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
@@ -34,6 +36,7 @@ def _resume(call: Call, thread_id: str, wanted: Wanted, place: Place) -> int:
         found = resumable(hall, thread_id)
         plan = found.plan
         place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
+        place.adr = _records(call, found)
         if found.debate.state.status is Status.ACTIVE:
             changes = changes_wanted(found, wanted, os.environ)
             plan = plan.with_changes(changes)
@@ -71,6 +74,17 @@ def _folder(call: Call, found: Resumable) -> Path:
     if folder.resolve() != found.folder:
         run_folder.require_unused(folder)
     return prepare_folder(folder)
+
+
+def _records(call: Call, found: Resumable) -> Path | None:
+    """The folder that the decision was to go into; where it cannot any more, that is no reason to stop."""
+    if found.adr is not None and not found.plan.is_rehearsal:
+        try:
+            adr_folder.require_folder(found.adr)
+        except UsageError as error:
+            call.tell(f"note: no decision record will be written: {error}")
+            return None
+    return found.adr
 
 
 def _first_words(found: Resumable, changes: Changes) -> Iterator[str]:

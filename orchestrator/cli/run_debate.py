@@ -66,7 +66,12 @@ SECONDS = _Limit("number of seconds", "600", float)
     metavar="PATH|GLOB|git:A..B|-",
     help="Evidence, numbered and cited: a file (text, PDF, DOCX), a folder, a glob, a diff, standard input.",
 )
-@click.option("--adr", multiple=True, metavar="DIR", help="Evidence: a folder of decision records (.md).")
+@click.option(
+    "--adr",
+    multiple=True,
+    metavar="DIR",
+    help="A folder of decision records (.md): evidence, and where this decision goes; of several, into the first.",
+)
 @click.option(
     "--context-limit",
     type=TOKENS,

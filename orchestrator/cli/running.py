@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orchestrator import run_folder
 from orchestrator.background import hold
+from orchestrator.cli import recording
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
 from orchestrator.cli.plain import answer, json_text, tell
@@ -43,17 +44,28 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
         require_thread_id(call.thread_id)
     if call.out is not None and not call.dry_run:
         run_folder.require_unused(call.out)
-    plan = prepare(wanted, os.environ, _working_folder(), standard_input=_standard_input)
+    place.adr = recording.folder_of(wanted)
+    plan = prepare(recording.with_records(wanted), os.environ, _working_folder(), standard_input=_standard_input)
     Switchboard().require(plan.routes)
     place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
     if call.dry_run:
-        answer(json_text(run_folder.describe(plan)) if call.as_json else visible(run_folder.outline(plan)))
+        _show(call, plan, place)
         return Exit.DECIDED
     for notice in (*plan.notices, *(thread_id_warnings(call.thread_id) if call.thread_id else ())):
         call.tell(f"note: {notice}")
     with Hall.open() as hall:
         ended = _held(call, topic, plan, hall, place)
     return finished(call, plan, ended, place)
+
+
+def _show(call: Call, plan: Plan, place: Place) -> None:
+    """Prints a plan, and where its decision would go."""
+    record = recording.to_be_written(place.adr, plan)
+    if call.as_json:
+        answer(json_text({**run_folder.describe(plan), **({"decision_record": record} if place.adr else {})}))
+        return
+    told = record or f"none: a rehearsal writes none to {place.adr}"
+    answer(visible(run_folder.outline(plan) + (f"decision record: {told}\n" if place.adr else "")))
 
 
 def _standard_input() -> bytes:
@@ -107,8 +119,12 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
 async def _debate(hall: Hall, plan: Plan, place: Place, topic: str, tells: bool) -> Run:
     assert place.thread_id is not None, "it was chosen before"
     await in_thread(open_debate, hall, plan, place.thread_id, topic)
-    how = TakeUp(folder=str(place.folder.resolve()) if place.folder else None)
+    how = TakeUp(folder=_absolute(place.folder), adr=_absolute(place.adr))
     return await hold(hall, plan, place.thread_id, place.paid, *([progress_lines(tell)] if tells else []), how=how)
+
+
+def _absolute(folder: Path | None) -> str | None:
+    return str(folder.resolve()) if folder else None
 
 
 def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:

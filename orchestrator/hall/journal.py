@@ -27,7 +27,8 @@ DOMAIN = "debate-hall/journal/v1"
 class Begun:
     """A process took the run up.
 
-    `folder` is where its files go; `changes` says, as JSON, what it does otherwise than the pinned plan.
+    `folder` is where its files go, `adr` the folder of records that the decision goes into; `changes` says, as JSON,
+    what it does otherwise than the pinned plan.
     """
 
     kind: ClassVar[str] = "begun"
@@ -35,6 +36,7 @@ class Begun:
     at: str
     folder: str | None = None
     changes: str | None = None
+    adr: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

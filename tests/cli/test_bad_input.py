@@ -242,7 +242,7 @@ def test_standard_input_that_holds_no_topic_is_refused(sent: bytes, sentence: st
 def test_a_folder_without_decision_records_is_refused(refused: Refused, work: Path) -> None:
     (work / "adr").mkdir()
     (work / "adr" / "README.md").write_text("# Decisions\n")
-    assert "adr: holds no decision record" in refused("--rehearse", "--adr", "adr", "Kafka?")
+    assert "adr: holds no decision record" in refused("--rehearse", "--adr", ".", "--adr", "adr", "Kafka?")
 
 
 def test_standard_input_is_the_topic_or_evidence_and_not_both(refused: Refused) -> None:

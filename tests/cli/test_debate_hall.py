@@ -492,7 +492,7 @@ def test_force_close_ends_a_debate_once(hall: Command) -> None:
     assert (again.exit_code, again.stdout) == (2, "")
     adr = told(hall("export", HAND, "--format", "adr"))
     assert "status: rejected" in adr
-    assert "**CLOSED BY FORCE: there is no decision.**" in adr
+    assert "**CLOSED BY FORCE:** there is no decision." in adr
 
 
 # ----------------------------------------------------------------------------------------- recipes, agents and settings
