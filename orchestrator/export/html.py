@@ -57,7 +57,7 @@ def render_html(record: DecisionRecord, debate: Debate) -> str:
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
         body=Markup(body),
-        checksum=_checksum([visible(record.title), style, *scripts], body),
+        checksum=checksum([visible(record.title), style, *scripts], body),
         ledger=Markup(_embedded(debate)),
     )
 
@@ -106,8 +106,8 @@ def _embedded(debate: Debate) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_UNSAFE_IN_SCRIPT)
 
 
-def _checksum(before: list[str], body: str) -> str:
-    """What `check.js` computes again from the page as the browser read it.
+def checksum(before: list[str], body: str) -> str:
+    """Returns what `check.js` computes again from the page as the browser read it.
 
     Args:
         before: the words of the title, the style and the scripts.

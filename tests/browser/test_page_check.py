@@ -15,6 +15,7 @@ import pytest
 from browser.pages import Written, example, hostile, written
 from browser.reader import Reading, reading
 from examples.shelf import ALL
+from orchestrator.export.html import checksum
 from orchestrator.wording import visible
 
 if TYPE_CHECKING:
@@ -221,6 +222,34 @@ def test_whoever_changes_what_the_page_shows_is_found_out(
     with spoilt(browser, tmp_path, spoiling) as read:
         assert read.checked() == "broken"
         assert "Verified" not in read.told
+
+
+OF_THE_LEDGER = (
+    *("the topic", "a turn", "white space in a turn", "the synthesis", "why something is redacted"),
+    *("an agent", "a lens", "a model", "what a turn cost", "when a turn was taken", "the hash of a turn"),
+    *("how somebody voted", "which text stands there", "a word that is put in", "a text that is taken out"),
+    "a cited line",
+)
+
+
+def with_new_checksum(html: str) -> str:
+    """As somebody leaves it who changes a page and knows how it is made."""
+    before = [
+        html[found.start(1) : found.end(1)] for found in re.finditer(r"<(?:title|style|script)>(.*?)</", html, re.S)
+    ]
+    body = html[html.index('<div id="report">') : html.index('<script type="application/json"')]
+    return re.sub(r'data-checksum="[^"]*"', f'data-checksum="{checksum(before, body)}"', html)
+
+
+@pytest.mark.parametrize("what", OF_THE_LEDGER)
+def test_what_stands_in_the_ledger_is_compared_with_it_whatever_the_checksum_says(
+    browser: Browser, shown: Written, tmp_path: Path, what: str
+) -> None:
+    html = shown.file.read_text()
+    assert with_new_checksum(html) == html
+    with spoilt(browser, tmp_path, with_new_checksum(PAGE[what](html))) as read:
+        assert read.checked() == "broken"
+        assert "the report is not as it was written" not in read.told
 
 
 def test_the_first_bad_entry_is_named(browser: Browser, shown: Written, tmp_path: Path) -> None:
