@@ -141,6 +141,25 @@ def _accounted(said: str) -> dict[str, object]:
     return {"title": said, "summary": account.decision} | {name: getattr(account, name) for name in names}
 
 
+def redacted(folder: Path, *seqs: int) -> Written:
+    """Held by hand, with an entry of every kind that has a text, of which some are redacted."""
+    with hall_at(folder / "state") as hall:
+        hall.init_debate(THREAD, "Which queue?", barrier=False)
+        hall.add_turn(THREAD, "Wind", "What if we had none at all?")
+        hall.add_turn(THREAD, "Wall", "VERDICT: BLOCKED\n- [C1] CONSTRAINT: The outbox has no owner.")
+        hall.add_turn(THREAD, "Door", "Therefore an outbox table.")
+        hall.note(THREAD, "A remark about the weather.", "remark", "the lead")
+        hall.cast_vote(THREAD, "Wall", "object", "Nobody owns it.", ["T2.C1"])
+        hall.refine(THREAD, "An outbox table, and somebody who owns it.", [5])
+        hall.cast_vote(THREAD, "Wall", "approve", "Somebody does.")
+        hall.extend(THREAD, 20, 8, "the lead", "One more round.")
+        hall.close_debate(THREAD, "It is decided: an outbox table with an owner.", status="stalemate")
+        for number, seq in enumerate(seqs):
+            hall.tombstone(THREAD, seq, f"Reason {number}.")
+        debate = hall.debate(THREAD)
+    return written(folder, debate, make_record(debate, None))
+
+
 def crowded(folder: Path, options: int = 12, constraints: int = 30) -> Written:
     """The example with as many options and constraints, every third of which has no answer."""
     debate, record, _ = apart(ALL["everything"], folder / "state")

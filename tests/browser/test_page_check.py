@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from browser.pages import Written, example, hostile, written
+from browser.pages import Written, example, hostile, redacted, written
 from browser.reader import Reading, reading
 from examples.shelf import ALL
 from orchestrator.export.html import checksum
+from orchestrator.run_folder import render
 from orchestrator.wording import visible
 
 if TYPE_CHECKING:
@@ -50,6 +51,18 @@ def test_a_page_as_it_was_written_is_verified(browser: Browser, tmp_path: Path, 
         assert command in read.told
         assert "rewritten as a whole" in read.told
         assert (read.requests, read.noise) == ([page.file.as_uri()], [])
+
+
+@pytest.mark.parametrize("seqs", [(), *((seq,) for seq in range(10)), tuple(range(10)), (2, 10)])
+def test_a_page_is_verified_whatever_is_redacted(browser: Browser, tmp_path: Path, seqs: tuple[int, ...]) -> None:
+    page = redacted(tmp_path, *seqs)
+    with reading(browser, page.file) as read:
+        assert read.checked() == "verified"
+        words = read.page.locator("#report").text_content() or ""
+    for line in page.debate.lines:
+        assert line.text is None or line.text in words
+    assert sum(line.text is None for line in page.debate.lines) == len(seqs)
+    assert ("Redacted." in words) == bool(seqs)
 
 
 def test_a_page_is_verified_too_where_a_link_leads_into_what_is_folded_away(browser: Browser, shown: Written) -> None:
@@ -332,9 +345,13 @@ def test_without_scripts_it_says_that_the_check_has_not_run_and_can_be_read(brow
 # ------------------------------------------------------------------------------------------- the same as debate.json
 
 
-def test_every_turn_reads_as_the_ledger_holds_it(browser: Browser, shown: Written) -> None:
+def test_every_turn_reads_as_debate_json_holds_it(browser: Browser, shown: Written) -> None:
+    exported = json.loads(render("json", shown.debate, shown.record))
+    told = {
+        f"turn-{turn['turn_index'] + 1}": None if turn["redacted"] else turn["content"]
+        for turn in exported["transcript"]
+    }
     with reading(browser, shown.file) as read:
-        told = {f"turn-{line.turn.turn_index + 1}": line.text for line in shown.debate.turns}
         differing = read.page.evaluate(
             """(told) => Object.entries(told).filter(([id, text]) => {
                  const said = document.querySelector(`#${id} > .said`);
