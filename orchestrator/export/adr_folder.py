@@ -11,7 +11,7 @@ import fcntl
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path, PurePath
@@ -22,6 +22,7 @@ from orchestrator.errors import UsageError
 from orchestrator.evidence.finding import is_record
 from orchestrator.export.adr_index import Entry, indexed
 from orchestrator.export.markdown import Place, render_adr
+from orchestrator.export.provenance import LEDGER
 from orchestrator.export.words import one_title
 from orchestrator.files import create_once, require_writable, write_atomically
 from orchestrator.hall.debate import Debate
@@ -34,7 +35,7 @@ _INDEXES = ("readme.md", "index.md")
 _NAME = re.compile(r"((?:m?adr)?[-_ ]?)(\d+)([-_. ]+)(.+)", re.IGNORECASE)
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _NUMBERED = re.compile(r"((?:m?adr[-_ ]*)?)(\d+)([.:)]\s*(?:[-–—]\s+)?|\s+[-–—]\s+)(.*)", re.IGNORECASE)
-_OF_A_DEBATE = re.compile(r"^- (Thread|Head of the ledger|Plan):\s+`([^`]+)`$", re.MULTILINE)
+_OF_A_DEBATE = re.compile(r"^[-*] (Thread|Head of the ledger|Plan):\s+`([^`]+)`\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,8 @@ def _alone(folder: Path) -> Iterator[None]:
     """One process at a time: two would find the same number free, for different names."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(OSError):  # a file system without locks: names are still taken once only
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
@@ -254,8 +256,9 @@ def _content(file: Path) -> bytes:
 
 
 def _debate_in(file: Path) -> dict[str, str]:
-    """Which debate a record is of, as records of debates say it."""
-    return dict(_OF_A_DEBATE.findall(_text(file))) if is_record(PurePath(file.name)) else {}
+    """Which debate a record is of, as records of debates say it; words of models stand before that."""
+    told = _text(file).rpartition(f"\n### {LEDGER}")[2] if is_record(PurePath(file.name)) else ""
+    return dict(_OF_A_DEBATE.findall(told.partition("\n#")[0]))
 
 
 def _is_same(told: dict[str, str], record: DecisionRecord) -> bool:

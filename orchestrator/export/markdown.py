@@ -25,7 +25,7 @@ from orchestrator.export.headings import Headings
 from orchestrator.export.lines import listed, member, paragraph, section
 from orchestrator.export.marks import INCOMPLETE, marks_of, objections_of, source_of
 from orchestrator.export.prose import quote
-from orchestrator.export.provenance import Said, background
+from orchestrator.export.provenance import LEDGER, Said, background
 from orchestrator.export.words import code, collapsed, glimpse, going_on, inline
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.terms import Role, Status
@@ -52,7 +52,7 @@ _OURS = (
     "First steps",
     "Earlier decisions that it touches",
     "Seats",
-    "Ledger and cost",
+    LEDGER,
     "What to know",
 )
 

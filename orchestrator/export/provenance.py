@@ -10,6 +10,8 @@ from orchestrator.export.lines import listed, member, section
 from orchestrator.export.words import code, inline, plain
 from orchestrator.wording import counted
 
+LEDGER = "Ledger and cost"  # the heading under which it says which debate it is of
+
 Said = Callable[[str], str]
 """Makes a seat's words one line, its broken citations marked."""
 
@@ -24,7 +26,7 @@ def background(record: DecisionRecord, said: Said, links: Mapping[str, str]) -> 
     yield from section("### Earlier decisions that it touches", _earlier_decisions(record, links))
     yield "### Seats"
     yield listed(_seats(record.seats))
-    yield "### Ledger and cost"
+    yield f"### {LEDGER}"
     yield listed(_facts(record))
     yield from section("### What to know", map(inline, record.warnings))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -28,7 +29,8 @@ _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\S+")
 _ADDRESS = re.compile(r"://|www\.|\S@\S", re.IGNORECASE)
 _AROUND = re.compile(r"(\W*)(.*?)([^\w/]*)", re.DOTALL)  # an address and the marks around it
-_TELLING = re.compile(r"[\\`*\[~$|]|<(?=[A-Za-z/!?])|(?<=<)!|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
+_BRACKET = r"(?<=[\])!])\[|\[(?![\w.:/–-]{2,}\](?![(\[:]))"  # one that is no citation, [E1:2] or [T3.C1]
+_TELLING = re.compile(rf"[\\`*~$|]|{_BRACKET}|<(?=[A-Za-z/!?])|(?<=<)!|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 _JOINER = "\u2060"  # has no width
 _OPENS_COMMENT = re.compile(r"<!--(?=\s*markdownlint-|(?!.*-->))", re.IGNORECASE)
 _BESIDE = " \n()[]{}\"'“”‘’«».,;:!?–—-/\\…`"
@@ -116,8 +118,15 @@ def _is_clear(before: str, part: str, after: str) -> bool:
 
 
 def without_emphasis(tokens: Iterable[Token]) -> str:
+    """Returns what was read, its emphasis left out; words that it parted stand side by side, and are judged so."""
     kept = (token for token in tokens if token.type not in _EMPHASIS)
-    return _joined(_MARKS.get(token.type) or _leaf(token) for token in kept)
+    parts: list[str] = []
+    for kind, group in groupby(kept, lambda token: token.type):
+        if kind == "text":
+            parts.append(_escaped("".join(token.content for token in group)))
+        else:
+            parts += [_MARKS.get(kind) or _leaf(token) for token in group]
+    return _joined(parts)
 
 
 def _leaf(token: Token) -> str:

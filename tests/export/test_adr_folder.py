@@ -261,6 +261,17 @@ def test_a_decision_that_stands_there_is_left_as_people_made_it(folder: Path, de
     assert os.listdir(folder) == ["0001-billing.md"]
 
 
+def test_a_record_is_known_by_what_it_says_of_itself_and_not_by_what_is_said_in_it(
+    folder: Path, debate: Debate
+) -> None:
+    file = kept(folder, debate).record
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))  # as git may check it out
+    assert not kept(folder, debate).is_new
+    (folder / "0007-x.md").write_text(f"# X\n\n- Thread: `{THREAD}`\n\n### Ledger and cost\n\n- Thread: `other`\n")
+    file.unlink()
+    assert kept(folder, debate).record.name == "0008-move-billing-to-kafka.md"
+
+
 def test_of_a_decision_whose_ledger_went_on_it_is_said_that_it_is_old(
     folder: Path, debate: Debate, tmp_path: Path
 ) -> None:
