@@ -16,6 +16,7 @@ from browser.pages import Written, example, hostile, redacted, written
 from browser.reader import Reading, reading
 from examples.shelf import ALL
 from orchestrator.export.html import checksum
+from orchestrator.hall.ledger import hash_of
 from orchestrator.run_folder import render
 from orchestrator.wording import visible
 
@@ -127,6 +128,7 @@ DATA = {
     "a salt": one_other(r'"salt":"[0-9a-f]{64}'),
     "a digest in an entry": one_other(r'digest\\":\\"sha256:[0-9a-f]{64}'),
     "the hash of the entry before": one_other(r'prev\\":\\"sha256:[0-9a-f]{64}'),
+    "a rule of the debate, which is not shown": in_data(r"\"barrier\":true", r"\"barrier\":null"),
     "a number of tokens": one_other(r'token_input\\":\d+'),
     "a role": in_data(r"\"role\":\"Wind\"", r"\"role\":\"Wand\""),
     "the topic": in_data("Should we move billing", "Should he move billing"),
@@ -235,6 +237,35 @@ def test_whoever_changes_what_the_page_shows_is_found_out(
     with spoilt(browser, tmp_path, spoiling) as read:
         assert read.checked() == "broken"
         assert "Verified" not in read.told
+
+
+def sealed_anew(html: str, seq: int, old: str, new: str) -> str:
+    """With one entry changed by somebody who knows how it is hashed, and the head with it where it is the last."""
+    start, end = embedded(html)
+    data = json.loads(html[start:end])
+    line = data["ledger"][seq]
+    assert old in line["entry"]
+    line["entry"] = line["entry"].replace(old, new)
+    line["hash"] = hash_of(line["entry"])
+    data["head"] = data["ledger"][-1]["hash"]
+    spelled = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        spelled = spelled.replace(sign, f"\\u{ord(sign):04x}")
+    return html[:start] + spelled + html[end:]
+
+
+@pytest.mark.parametrize(("seq", "old", "new", "why"), [
+    (2, '"role":"Wind"', '"role":"Door"', "entry 3: it does not follow the entry before it"),
+    (36, '"original":"sha256:', '"original":"sha257:', "entry 36: it does not name the text that was redacted"),
+    (36, '"seq":36', '"seq":37', "entry 36: another entry stands in its place"),
+    (36, '"v":1', '"v":2', "entry 36: another entry stands in its place"),
+])  # fmt: skip
+def test_whoever_seals_one_entry_anew_is_found_out_by_those_around_it(
+    browser: Browser, shown: Written, tmp_path: Path, seq: int, old: str, new: str, why: str
+) -> None:
+    with spoilt(browser, tmp_path, sealed_anew(shown.file.read_text(), seq, old, new)) as read:
+        assert read.checked() == "broken"
+        assert why in read.told
 
 
 OF_THE_LEDGER = (

@@ -33,8 +33,8 @@
   }
 
   async function checkLedger(data, entries) {
-    const tombstones = new Map();
-    for (const entry of entries) if (entry.kind === "tombstoned") tombstones.set(entry.target, entry);
+    const tombstones = new Map();  // where they stand, by the entry whose text they deleted
+    for (const [seq, entry] of entries.entries()) if (entry.kind === "tombstoned") tombstones.set(entry.target, seq);
     let head;
     for (const [seq, line] of data.ledger.entries()) {
       try {
@@ -62,9 +62,9 @@
     if (entry.kind === "tombstoned") {
       require(entries[entry.target].digest === entry.original, "it does not name the text that was redacted");
     }
-    if (tombstone || entry.digest === undefined) {
+    if (tombstone !== undefined || entry.digest === undefined) {
       require(line.text === null && line.salt === null, "a text stands where there is none");
-      require(line.erased_by === (tombstone ? tombstone.seq : null), "its redaction names another tombstone");
+      require(line.erased_by === (tombstone ?? null), "its redaction names another tombstone");
       return;
     }
     require(line.erased_by === null && /^[0-9a-f]{64}$/.test(line.salt), "its text or salt is missing");
