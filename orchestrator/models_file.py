@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.models.base import Endpoint
+from orchestrator.models.base import Effort, Endpoint
+from orchestrator.secrets import find_secret
 from orchestrator.shelves import is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 
@@ -89,6 +90,24 @@ def _variable(name: str) -> str:
     return name
 
 
+def _header_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise fault("is no name of an HTTP header.", "Such as X-Team.")
+    return name
+
+
+def _header_value(value: str) -> str:
+    if not value.isprintable() or not value.isascii() or find_secret(value) is not None:
+        raise fault("must be one line of plain text that is no key.", "Name a key's variable in header_env.")
+    return value
+
+
+def _word(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/-]*", value):
+        raise fault("must be one plain word, such as eu-central-1.")
+    return value
+
+
 def _at_least_one(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         raise fault("holds no route.", "Name at least one model.")
@@ -98,6 +117,11 @@ def _at_least_one(names: tuple[str, ...]) -> tuple[str, ...]:
 RouteName = Annotated[str, AfterValidator(route_name)]
 RouteNames = Annotated[tuple[RouteName, ...], AfterValidator(_at_least_one)]
 Cost = Annotated[Decimal, Field(ge=0, le=1)]
+
+
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+HeaderValue = Annotated[str, AfterValidator(_header_value)]
+Word = Annotated[str, AfterValidator(_word)]
 
 
 class ByCognition(Shape):
@@ -116,6 +140,17 @@ class ModelEntry(Shape):
     output_cost_per_token: Cost | None = None
     context_tokens: Annotated[int, Field(ge=1)] | None = None
     json_schema: bool | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    effort: Effort | None = None
+    max_output_tokens: Annotated[int, Field(ge=1)] | None = None
+    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    max_parallel: Annotated[int, Field(ge=1)] | None = None
+    stream: bool | None = None
+    headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
+    header_env: dict[HeaderName, Annotated[str, AfterValidator(_variable)]] = Field(default_factory=dict)
+    api_version: Word | None = None
+    region: Word | None = None
+    project: Word | None = None
 
     @model_validator(mode="after")
     def _price_is_whole(self) -> ModelEntry:
@@ -143,4 +178,7 @@ class ModelsFile(Shape):
     def endpoint(self, model: str) -> Endpoint:
         """Where calls to a model go; an empty one when the file does not say."""
         entry = self.models.get(model)
-        return Endpoint(**entry.model_dump()) if entry else Endpoint()
+        if entry is None:
+            return Endpoint()
+        members = entry.model_dump()
+        return Endpoint(**members | {name: tuple(members[name].items()) for name in ("headers", "header_env")})

@@ -144,6 +144,14 @@ class Plan(Shape):
     def endpoint(self, route: str) -> Endpoint:
         return self.endpoints.get(route, Endpoint())
 
+    def most_output(self, seat: PlannedSeat, route: str) -> int:
+        """How many tokens a seat's answer may have through a route."""
+        return self.endpoint(route).max_output_tokens or seat.max_output_tokens
+
+    def timeout_of(self, route: str) -> float:
+        """How many seconds a call to a route may take."""
+        return self.endpoint(route).timeout_s or self.timeout_s
+
     @property
     def mode(self) -> Mode:
         return self.recipe.mode

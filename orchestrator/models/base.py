@@ -6,7 +6,7 @@ caller, who sees every attempt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -15,9 +15,12 @@ from orchestrator.hall.debate import Said
 from orchestrator.hall.terms import Role
 from orchestrator.usage import Usage
 
-__all__ = ["Endpoint", "Message", "Model", "Reply", "Request", "Said", "Shape", "Source", "Step", "Task", "Usage"]
+__all__ = [
+    "Effort", "Endpoint", "Message", "Model", "Reply", "Request", "Said", "Shape", "Source", "Step", "Task", "Usage"
+]  # fmt: skip
 
 Step = Literal["turn", "checklist", "apply", "summary", "vote", "refine", "account"]
+Effort = Literal["none", "minimal", "low", "medium", "high"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a route's calls go and what they cost, where the models file says so; None leaves it to litellm.
+    """How a route is asked and what it costs, where the models file says so; None leaves it to litellm.
 
-    Prices are in US dollars per token; `json_schema` says whether the model can be held to a JSON schema.
+    Prices are in US dollars per token; `json_schema` says whether the model can be held to a JSON schema, `effort` how
+    hard it thinks, `max_parallel` how many calls its server takes at once. `headers` are sent with each call, those of
+    `header_env` with the value of an environment variable. `api_version`, `region` and `project` are for Azure, Bedrock
+    and Vertex.
     """
 
     api_base: str | None = None
@@ -72,6 +78,17 @@ class Endpoint:
     output_cost_per_token: Decimal | None = None
     context_tokens: int | None = None
     json_schema: bool | None = None
+    temperature: float | None = None
+    effort: Effort | None = None
+    max_output_tokens: int | None = None
+    timeout_s: float | None = None
+    max_parallel: int | None = None
+    stream: bool | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    header_env: tuple[tuple[str, str], ...] = ()
+    api_version: str | None = None
+    region: str | None = None
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +104,7 @@ class Request:
     """One call.
 
     `shape` is for models that can be held to one; the others read it in the messages, which always ask for it too.
+    `hear` is told each piece of the answer as it comes, where the model streams; it is no part of what is asked.
     """
 
     model: str
@@ -97,6 +115,7 @@ class Request:
     temperature: float | None = None
     endpoint: Endpoint = field(default_factory=Endpoint)
     shape: Shape | None = None
+    hear: Callable[[str], None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
