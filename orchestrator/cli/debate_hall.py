@@ -94,7 +94,7 @@ def show(thread_id: str, entries: bool, as_json: bool) -> None:
 @click.option("--head", metavar="HASH", help="A head that was kept elsewhere; it must stand in the chain.")
 @click.option("--against", type=A_FILE, metavar="FILE", help="An earlier export; its entries must stand in the chain.")
 @click.option("--all", "all_threads", is_flag=True, help="Every debate of the hall.")
-@click.option("--file", type=A_FILE, metavar="FILE", help="All that stands in an exported file, JSON or OCTAVE; opens no hall.")
+@click.option("--file", type=A_FILE, metavar="FILE", help="All that stands in an exported file; opens no hall.")
 @click.option("--public-key", metavar="KEY", help="Of --file: this key must have signed it; base64 or a file.")
 @click.argument("thread_id", metavar="[THREAD]", required=False)
 def verify(

@@ -202,8 +202,8 @@ def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
 
     What closes a constraint says how; only OPEN and STANDS may stand alone.
     """
-    for line in structure.lines(text):
-        match = _ANSWER.fullmatch(line.text)
+    for item in structure.items(text):
+        match = _ANSWER.fullmatch(item)
         word = re.sub(r"[ _-]", " ", match[2].upper()) if match else ""
         sentence = (match[3] or "").strip(" *_") if match else ""
         if match and _WORDS[word].role is role and (structure.says(sentence) or outcome_of(word) is Outcome.OPEN):

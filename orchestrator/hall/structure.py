@@ -69,6 +69,21 @@ def lines(content: str) -> list[Line]:
     return found
 
 
+def items(content: str) -> list[str]:
+    """Returns the text of each line that counts; a list item that was wrapped, its further lines indented, is one."""
+    joined: list[str] = []
+    item: Line | None = None
+    last = -1  # the row before, where it belongs to the item
+    for line in lines(content):
+        if item and line.row == last + 1 and line.indent > item.indent and not (line.marker or line.level):
+            joined[-1] += f" {line.text}"
+        else:
+            joined.append(line.text)
+            item = line if line.marker and not line.level else None
+        last = line.row
+    return joined
+
+
 def _line(row: int, indent: int, body: str) -> Line:
     heading = _HEADING.match(body)
     text = heading[2].rstrip("#").rstrip() if heading else body

@@ -157,7 +157,7 @@ class HallTools:
 
     def export_debate(self, thread_id: p.ThreadId, format: p.ExportFormat = "json") -> Export:
         """Return a verified debate as one text, to keep or hand on: with its record, its ledger and its head."""
-        from orchestrator.decision.record import record_of  # here, because plans are slow to load and few calls need one
+        from orchestrator.decision.record import record_of  # here, because plans are slow to load
         from orchestrator.run_folder import render
 
         require_format(format)

@@ -152,6 +152,24 @@ def test_a_line_that_begins_with_a_name_and_a_word_answers_however_it_is_set(lin
 
 
 @pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("- [T2.C1] MET: By a table\n  that is there.", "By a table that is there."),
+        ("* [T2.C1] MET: By a table\r\n  that is\r\n    there.", "By a table that is there."),
+        ("  - [T2.C1] MET:\n    By a table.", "By a table."),
+        ("- [T2.C1] MET: By a table\nthat is there.", "By a table"),
+        ("- [T2.C1] MET: By a table\n\n  that is there.", "By a table"),
+        ("- [T2.C1] MET: By a table\n  - that is there.", "By a table"),
+        ("- [T2.C1] MET: By a table\n  ## There", "By a table"),
+        ("[T2.C1] MET: By a table\n  that is there.", "By a table"),
+        ("- [T2.C1] MET: By a table\n  > that is there.", "By a table"),
+    ],
+)
+def test_an_answer_that_was_wrapped_is_read_to_the_end_of_its_item(text: str, sentence: str) -> None:
+    assert list(answers_in(f"Therefore.\n\n{text}\n\nMore.", Role.DOOR)) == [("T2.C1", "MET", sentence)]
+
+
+@pytest.mark.parametrize(
     "line", ["- [T2.C1] {}", "[T2.C1] {}.", "- **[T2.C1] {}**", "- [T2.C1] {}: ", "- [T2.C1] {}: n/a"]
 )
 def test_only_what_leaves_a_constraint_open_may_go_without_a_sentence(line: str) -> None:
