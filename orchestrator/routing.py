@@ -1,13 +1,12 @@
 """Routes: which models answer for which seats, from the models file, the flags and the keys in the environment.
 
-A route is a litellm model name or `rehearsal`. For each seat the flags of its role win over its agent's routes, those
-over its cognition's; of these the first usable one answers and the rest are its fallbacks. A route is usable when the
-key it needs is set; nothing is asked over the network to find out.
+For each seat the flags of its role win over its agent's routes, those over its cognition's; of these the first usable
+one answers and the rest are its fallbacks. A route is usable when the key it needs is set, or its command is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic_core import PydanticCustomError
@@ -15,34 +14,12 @@ from pydantic_core import PydanticCustomError
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models import prices
-from orchestrator.models.base import Endpoint
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import ModelsFile, load_models_file, route_name
+from orchestrator.route import KEYS, Route, missing
 from orchestrator.strict_yaml import did_you_mean
 
-__all__ = ["KEYS", "REHEARSAL", "ModelsFile", "Route", "Routing", "load_models_file", "resolve"]
-
-
-# The variables litellm reads each provider's key from; one of them is enough. A provider that is not named here is
-# taken to be usable: it may need several variables, or a sign-in of its own.
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "openai": ("OPENAI_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "mistral": ("MISTRAL_API_KEY",),
-    "groq": ("GROQ_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "xai": ("XAI_API_KEY",),
-    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
-    "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
-    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
-    "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
-    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
-    "azure": ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN"),
-    "ollama": (),
-    "ollama_chat": (),
-}
+__all__ = ["KEYS", "REHEARSAL", "ModelsFile", "Route", "Routing", "StandIns", "load_models_file", "resolve"]
 
 _SETUP = """\
 Set up one of these:
@@ -60,39 +37,11 @@ Set up one of these:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """A model and where it is asked."""
-
-    model: str
-    endpoint: Endpoint
-
-    @property
-    def provider(self) -> str | None:
-        """The provider as litellm calls it; None when the name does not tell."""
-        prefix, slash, _ = self.model.partition("/")
-        if slash:
-            return prefix
-        known = prices.known_model(self.model)
-        return known.provider if known else None
-
-    @property
-    def key_variables(self) -> tuple[str, ...]:
-        """The environment variables of which one must hold the key; empty when no key is needed."""
-        if self.endpoint.api_key_env:
-            return (self.endpoint.api_key_env,)
-        return () if self.endpoint.api_base else KEYS.get(self.provider or "", ())
-
-    def is_usable(self, environment: Mapping[str, str]) -> bool:
-        needed = self.key_variables
-        return not needed or any(environment.get(variable, "").strip() for variable in needed)
-
-
-@dataclass(frozen=True, slots=True)
 class Routing:
     """The usable routes, in order: the first answers, the rest are its fallbacks.
 
-    `missing` are the variables that are not set and would make more of a cognition's routes usable; `notices` are
-    sentences a user should read before the debate begins.
+    `missing` is what is not there and would make more of a cognition's routes usable, a variable or a command;
+    `notices` are sentences a user should read before the debate begins.
     """
 
     flags: Mapping[Role, tuple[Route, ...]]
@@ -111,13 +60,24 @@ class Routing:
         """
         routes = self.flags.get(role) or self.agents.get(agent) or self.cognitions.get(role.cognition)
         if not routes:
-            missing = " or ".join(self.missing[role.cognition])
-            raise UsageError(f"No model can be used for {role} ({role.cognition}): {missing} is not set.", _SETUP)
+            lacking = missing(self.missing[role.cognition])
+            raise UsageError(f"No model can be used for {role} ({role.cognition}): {lacking}.", _SETUP)
         return routes
 
 
+@dataclass(frozen=True, slots=True)
+class StandIns:
+    """Who speaks for a cognition of which no route can be used, and the sentence that says why."""
+
+    routes: Mapping[Cognition, tuple[Route, ...]]
+    why: str
+
+
 def resolve(
-    models: ModelsFile, environment: Mapping[str, str], flags: Mapping[Role, Sequence[str]] | None = None
+    models: ModelsFile,
+    environment: Mapping[str, str],
+    flags: Mapping[Role, Sequence[str]] | None = None,
+    find_stand_ins: Callable[[], StandIns | None] | None = None,
 ) -> Routing:
     """Decides what is usable.
 
@@ -125,6 +85,8 @@ def resolve(
         models: the models file.
         environment: where keys are looked for; their values are only tested for being there.
         flags: what was asked for by name (`--wind`, `--wall`, `--door`), in order.
+        find_stand_ins: looks for others who could speak; called where no cognition has a usable route. None takes the
+            file at its word: a cognition without a usable route has none.
 
     Raises:
         UsageError: a flag's model cannot be used.
@@ -134,22 +96,43 @@ def resolve(
         for role, names in (flags or {}).items()
         if names
     }
-    by_cognition = {
+    declared = {
         cognition: tuple(_route(models, name) for name in getattr(models.routes, cognition)) for cognition in Cognition
     }
+    usable = {cognition: _usable(routes, environment) for cognition, routes in declared.items()}
+    needed = [role.cognition for role in Role if role not in flagged]
+    lent = _lent(usable, find_stand_ins) if find_stand_ins and not all(usable[each] for each in needed) else None
     routing = Routing(
         flags=flagged,
         agents={
             agent: _usable((_route(models, name) for name in names), environment)
             for agent, names in models.agents.items()
         },
-        cognitions={cognition: _usable(routes, environment) for cognition, routes in by_cognition.items()},
-        missing={cognition: _missing(routes, environment) for cognition, routes in by_cognition.items()},
+        cognitions={each: routes or (lent.routes[each] if lent else ()) for each, routes in usable.items()},
+        missing={cognition: _missing(routes, environment) for cognition, routes in declared.items()},
         max_output_tokens=models.defaults.max_output_tokens,
         timeout_s=models.defaults.timeout_s,
         notices=(),
     )
-    return replace(routing, notices=tuple(_notices(routing)))
+    why = [lent.why] if lent and lent.why else list(_why_not_the_first(routing, declared, environment))
+    return replace(routing, notices=(*why, *_notices(routing)))
+
+
+def _lent(
+    usable: Mapping[Cognition, tuple[Route, ...]], find_stand_ins: Callable[[], StandIns | None]
+) -> StandIns | None:
+    """Who speaks where a cognition has nobody: those of the others, who need no finding; else whoever is found."""
+    known = tuple(dict.fromkeys(route for routes in usable.values() for route in routes))
+    return StandIns(dict.fromkeys(Cognition, known), "") if known else find_stand_ins()
+
+
+def _why_not_the_first(
+    routing: Routing, declared: Mapping[Cognition, tuple[Route, ...]], environment: Mapping[str, str]
+) -> Iterator[str]:
+    for role in Role:
+        first, found = declared[role.cognition][0], routing.cognitions[role.cognition]
+        if found and role not in routing.flags and found[0] != first:
+            yield f"{role} speaks through {found[0].model}, not {first.model}: {missing(first.lacking(environment))}."
 
 
 def _route(models: ModelsFile, name: str) -> Route:
@@ -162,7 +145,7 @@ def _usable(routes: Iterable[Route], environment: Mapping[str, str]) -> tuple[Ro
 
 def _missing(routes: Iterable[Route], environment: Mapping[str, str]) -> tuple[str, ...]:
     unusable = (route for route in routes if not route.is_usable(environment))
-    return tuple(dict.fromkeys(variable for route in unusable for variable in route.key_variables[:1]))
+    return tuple(dict.fromkeys(route.lacking(environment)[0] for route in unusable))
 
 
 def _flagged(role: Role, name: str, models: ModelsFile, environment: Mapping[str, str]) -> Route:
@@ -174,8 +157,8 @@ def _flagged(role: Role, name: str, models: ModelsFile, environment: Mapping[str
         raise ConfigurationError(context["message"], context["cure"], source=flag) from None
     if not route.is_usable(environment):
         raise UsageError(
-            f"{flag} {name}: {' or '.join(route.key_variables)} is not set.",
-            "Put the key into the environment, or name a model whose key is there.",
+            f"{flag} {name}: {missing(route.lacking(environment))}.",
+            "Set it, or name a model that can be asked: debate-hall doctor shows which.",
         )
     return route
 

@@ -1,0 +1,84 @@
+"""A route: a model, where it is asked, and what it needs before it can be.
+
+A route is a litellm model name, `cli/…` for an agent CLI, or `rehearsal`. Nothing is asked over the network here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.models import prices
+from orchestrator.models.base import Endpoint
+
+# The variables litellm reads each provider's key from; one of them is enough. A provider that is not named here is
+# taken to be usable: it may need several variables, or a sign-in of its own.
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "openai": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "groq": ("GROQ_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
+    "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
+    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
+    "azure": ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN"),
+    "ollama": (),
+    "ollama_chat": (),
+}
+
+# The agent CLIs that are known by themselves, each with its command.
+CLIS: Mapping[str, str] = {"cli/claude": "claude", "cli/codex": "codex", "cli/gemini": "gemini"}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A model and where it is asked."""
+
+    model: str
+    endpoint: Endpoint
+
+    @property
+    def provider(self) -> str | None:
+        """The provider as litellm calls it; None when the name does not tell."""
+        prefix, slash, _ = self.model.partition("/")
+        if slash:
+            return prefix
+        known = prices.known_model(self.model)
+        return known.provider if known else None
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The environment variables of which one must hold the key; empty when no key is needed."""
+        if self.endpoint.api_key_env:
+            return (self.endpoint.api_key_env,)
+        return () if self.endpoint.api_base else KEYS.get(self.provider or "", ())
+
+    @property
+    def command(self) -> str | None:
+        """The command that must be on the PATH; None for what is no agent CLI."""
+        return CLIS.get(self.model.partition(":")[0])
+
+    def lacking(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """What it needs and does not find: variables, of which one is enough, or a command."""
+        for needed in (self.key_variables, *((variable,) for _, variable in self.endpoint.header_env)):
+            if needed and not any(environment.get(variable, "").strip() for variable in needed):
+                return needed
+        if self.command and not shutil.which(self.command, path=environment.get("PATH", "")):
+            return (f"the command {self.command}",)
+        return ()
+
+    def is_usable(self, environment: Mapping[str, str]) -> bool:
+        return not self.lacking(environment)
+
+
+def missing(lacking: Iterable[str]) -> str:
+    """Half a sentence about what is lacking, without a full stop."""
+    names = list(lacking)
+    return f"{' or '.join(names)} is {'not set' if all(map(str.isupper, names)) else 'missing'}"
