@@ -13,7 +13,7 @@ The parts, in the order in which they are best read:
     decision/         what a debate comes to: constraints and their answers, votes, Door's account, the record
     instructions.py  prompt.py       what each step tells its seat; a snapshot and a seat become messages
     journal.py  budget.py            what was asked and what came of it; what may be spent
-    calls.py          one call: its cost set aside, its intent and its outcome written down
+    calls.py  lanes.py               one call: its cost set aside, its intent and its outcome written down; its turn
     faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns

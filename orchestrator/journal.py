@@ -165,13 +165,17 @@ class Journal:
         )
         await self._write([(outcome, words.text if words else None, words.salt if words else None)])
 
+    async def never_made(self, number: int) -> None:
+        """Notes that a call was not made after all: the run was over while it waited for its turn."""
+        await self._write([(Outcome(at=self._now(), intent=number, failed=_NEVER_MADE), None, None)])
+
     def past(self, ask: Ask) -> tuple[Past, ...]:
         """Returns what came when the same seat asked the same before, in order."""
         intents = self._same(ask)
         return tuple(
             _past(line, line.record, intents[line.record.intent])
             for line in (self._lines if intents else ())
-            if isinstance(line.record, Outcome) and line.record.intent in intents
+            if isinstance(line.record, Outcome) and line.record.intent in intents and line.record.failed != _NEVER_MADE
         )
 
     def _same(self, ask: Ask) -> dict[int, Intent]:
@@ -239,6 +243,7 @@ class Journal:
         return iso_utc(self._clock(), "milliseconds")
 
 
+_NEVER_MADE = "never_made"
 _UNCOUNTED = Usage(input=0, cached=0, output=0, cost_usd=None)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -176,9 +177,19 @@ class ModelsFile(Shape):
     defaults: Defaults = Defaults()
 
     def endpoint(self, model: str) -> Endpoint:
-        """Where calls to a model go; an empty one when the file does not say."""
-        entry = self.models.get(model)
-        if entry is None:
-            return Endpoint()
-        members = entry.model_dump()
-        return Endpoint(**members | {name: tuple(members[name].items()) for name in ("headers", "header_env")})
+        """Where calls to a model go; an empty one when the file does not say.
+
+        Models of one server take the least `max_parallel` that is given for any of them.
+        """
+        asked = _endpoint(self.models.get(model))
+        server = asked.server(model)
+        siblings = (entry for name, entry in self.models.items() if _endpoint(entry).server(name) == server)
+        given = [entry.max_parallel for entry in siblings if entry.max_parallel is not None]
+        return replace(asked, max_parallel=min(given, default=None))
+
+
+def _endpoint(entry: ModelEntry | None) -> Endpoint:
+    if entry is None:
+        return Endpoint()
+    members = entry.model_dump()
+    return Endpoint(**members | {name: tuple(members[name].items()) for name in ("headers", "header_env")})

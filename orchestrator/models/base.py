@@ -90,6 +90,10 @@ class Endpoint:
     region: str | None = None
     project: str | None = None
 
+    def server(self, route: str) -> str:
+        """What answers a route: the address, else the agent CLI, else the route itself."""
+        return self.api_base or (route.partition(":")[0] if route.startswith("cli/") else route)
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
