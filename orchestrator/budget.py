@@ -23,6 +23,7 @@ from unicodedata import normalize
 
 from orchestrator.errors import LimitMet, UsageError
 from orchestrator.models.base import Endpoint, Message, Request, Shape, Usage
+from orchestrator.models.cli_known import cli_of
 from orchestrator.models.prices import price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.recipe import NO_LIMITS, Limits
@@ -209,7 +210,7 @@ class Budget:
 
     def _most_read(self, request: Request) -> int:
         """An upper bound of the input, in tokens."""
-        most = _most_tokens(request.messages)
+        most = _most_tokens(request.messages) + _own_tokens(request)
         report = self._reports.get((request.model, request.endpoint))
         said = most if report is None else min(most, report.most_tokens(request.messages))
         return said + _most_tokens_of(request.shape)
@@ -230,6 +231,12 @@ class _Report:
         """An upper bound for other messages: the beginning that they share took no more than the whole did."""
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.messages, messages, strict=False)))
         return self.tokens + _most_tokens(messages[shared:])
+
+
+def _own_tokens(request: Request) -> int:
+    """What an agent CLI puts around a prompt; it is part of what it reports."""
+    cli = cli_of(request.model, request.endpoint)
+    return cli.own_tokens if cli else 0
 
 
 def _most_tokens(messages: Iterable[Message]) -> int:

@@ -6,11 +6,14 @@ A route is a litellm model name, `cli/…` for an agent CLI, or `rehearsal`. Not
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 
-from orchestrator.models import prices
+from orchestrator.models import cli_known, prices
 from orchestrator.models.base import Endpoint
+from orchestrator.models.cli_known import PREFIX, cli_of, is_cli
+from orchestrator.strict_yaml import did_you_mean
 
 # The variables litellm reads each provider's key from; one of them is enough. A provider that is not named here is
 # taken to be usable: it may need several variables, or a sign-in of its own.
@@ -34,7 +37,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }
 
 # The agent CLIs that are known by themselves, each with its command.
-CLIS: Mapping[str, str] = {"cli/claude": "claude", "cli/codex": "codex", "cli/gemini": "gemini"}
+CLIS: Mapping[str, str] = {f"{PREFIX}{name}": cli.command for name, cli in cli_known.CLIS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,24 @@ class Route:
         return () if self.endpoint.api_base else KEYS.get(self.provider or "", ())
 
     @property
+    def needed_variables(self) -> tuple[tuple[str, ...], ...]:
+        """The variables that must be set, of each group one."""
+        headers = tuple((variable,) for _, variable in self.endpoint.header_env)
+        return (self.key_variables, *headers) if self.key_variables else headers
+
+    @property
     def command(self) -> str | None:
-        """The command that must be on the PATH; None for what is no agent CLI."""
-        return CLIS.get(self.model.partition(":")[0])
+        """The command that must be on the PATH; None for what is no agent CLI, or one that is not known."""
+        cli = cli_of(self.model, self.endpoint)
+        return cli.command if cli else None
 
     def lacking(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """What it needs and does not find: variables, of which one is enough, or a command."""
-        for needed in (self.key_variables, *((variable,) for _, variable in self.endpoint.header_env)):
-            if needed and not any(environment.get(variable, "").strip() for variable in needed):
+        for needed in self.needed_variables:
+            if not any(environment.get(variable, "").strip() for variable in needed):
                 return needed
+        if is_cli(self.model) and self.command is None:
+            return (f"a description of {self.model} in the models file",)
         if self.command and not shutil.which(self.command, path=environment.get("PATH", "")):
             return (f"the command {self.command}",)
         return ()
@@ -82,3 +94,22 @@ def missing(lacking: Iterable[str]) -> str:
     """Half a sentence about what is lacking, without a full stop."""
     names = list(lacking)
     return f"{' or '.join(names)} is {'not set' if all(map(str.isupper, names)) else 'missing'}"
+
+
+def doubts(route: Route, today: date | None = None) -> Iterator[str]:
+    """Sentences about a model that litellm's list of its provider's models does not have, or has as retired."""
+    known = prices.known_model(route.model)
+    if route.endpoint.api_base or (known and (today is None or known.retires is None or known.retires > today)):
+        return
+    prefix, _, bare = route.model.partition("/")
+    siblings = {
+        name.removeprefix(f"{prefix}/")
+        for name, other in prices.known_models().items()
+        if other.provider == prefix and (today is None or other.retires is None or other.retires > today)
+    }
+    near = did_you_mean(bare, siblings).replace("mean ", f"mean {prefix}/")
+    if known:
+        yield f"The model {route.model} was retired on {known.retires}. {near}".strip()
+    elif bare and siblings:
+        price = "" if prices.price_of(route.model, route.endpoint) else ", nor its price"
+        yield f"The model {route.model} is not known here{price}. {near}".strip()

@@ -48,7 +48,7 @@ MODEL = ROUTES + "models:\n  openai/o:\n"
         ("routes: {PATHOS: [a/b], ETHOS: [a/b]}", "models.yaml:1: routes.LOGOS", "missing"),
         ("routes: {PATHOS: [], ETHOS: [a/b], LOGOS: [a/b]}", "models.yaml:1: routes.PATHOS", "no route"),
         ("routes: {PATHOS: a/b, ETHOS: [a/b], LOGOS: [a/b]}", "models.yaml:1: routes.PATHOS", "must be a list"),
-        (ROUTES + "agents: {x: [cli/claude]}", "models.yaml:2: agents.x[0]", "not supported yet"),
+        (ROUTES + "agents: {x: [cli/]}", "models.yaml:2: agents.x[0]", "names no agent CLI"),
         (ROUTES + "agents: {x: ['a b']}", "models.yaml:2: agents.x[0]", "name of a model"),
         (ROUTES + "agent: {}", "models.yaml:2: agent", "Did you mean agents?"),
         (MODEL + "    api_base: 127.0.0.1:8080", "models.yaml:4: models.openai/o.api_base", "http or https"),

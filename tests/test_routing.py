@@ -140,7 +140,7 @@ def test_a_flag_without_its_key_is_an_error_that_names_the_variable() -> None:
         routed(ROUTES, {"OPENAI_API_KEY": "x"}, door=["gemini/g"])
 
 
-@pytest.mark.parametrize("name", ["cli/claude", "", "a b"])
+@pytest.mark.parametrize("name", ["cli/", "cli/codex:", "", "a b"])
 def test_a_flag_that_names_no_model_is_an_error_that_names_the_flag(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^--wind: "):
         routed(ROUTES, wind=[name])
