@@ -16,6 +16,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.journal import Journal
 from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.models_file import route_names
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Recipe, load_recipe, with_ending
 from orchestrator.shelves import folders
@@ -77,13 +78,19 @@ def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, s
             f"The models file {wanted.models} changes nothing by itself: a run goes on with the models of its start.",
             "Name the models to ask from here on, for Wind, Wall or Door.",
         )
-    if REHEARSAL in {route for routes in named.values() for route in routes} and not found.plan.is_rehearsal:
+    routes_named = {route for texts in named.values() for text in texts for route in route_names(text)}
+    if REHEARSAL in routes_named and not found.plan.is_rehearsal:
         raise UsageError(
             "A debate between models cannot go on with the rehearsal: its worksheet would pass for a turn.",
             "Name a model.",
         )
     routing = routing_of(wanted.models, environment, named) if named else None
-    asked = {route.model: route.endpoint for role in named for route in (routing.flags[role] if routing else ())}
+    asked = {
+        route.model: route.endpoint
+        for role in named
+        for routes in (routing.flags[role] if routing else ())
+        for route in routes
+    }
     known = endpoints_of({**found.plan.endpoints_in_use, **asked}, wanted.assumed)
     changes = Changes(
         routes=named,

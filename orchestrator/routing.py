@@ -1,7 +1,8 @@
 """Routes: which models answer for which seats, from the models file, the flags and the keys in the environment.
 
-For each seat the flags of its role win over its agent's routes, those over its cognition's; of these the first usable
-one answers and the rest are its fallbacks. A route is usable when the key it needs is set, or its command is there.
+For each seat the flags of its role win over its agent's routes, those over the routes that are spread over its role's
+seats, and those over its cognition's; of these the first usable one answers and the rest are its fallbacks. A route is
+usable when the key it needs is set, or its command is there.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from pydantic_core import PydanticCustomError
 
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Cognition, Role
+from orchestrator.layout import spread
 from orchestrator.models import prices
 from orchestrator.models.rehearsal import NAME as REHEARSAL
-from orchestrator.models_file import ModelsFile, load_models_file, route_name
+from orchestrator.models_file import ModelsFile, load_models_file, route_name, route_names
 from orchestrator.route import KEYS, Route, missing
 from orchestrator.strict_yaml import did_you_mean
 
@@ -44,25 +46,41 @@ class Routing:
     `notices` are sentences a user should read before the debate begins.
     """
 
-    flags: Mapping[Role, tuple[Route, ...]]
+    flags: Mapping[Role, tuple[tuple[Route, ...], ...]]  # each flag a list, which is spread over the role's seats
     agents: Mapping[str, tuple[Route, ...]]
+    roles: Mapping[Role, tuple[Route, ...]]  # these are spread too
     cognitions: Mapping[Cognition, tuple[Route, ...]]
     missing: Mapping[Cognition, tuple[str, ...]]
     max_output_tokens: int
     timeout_s: float
     notices: tuple[str, ...]
 
-    def of(self, role: Role, agent: str) -> tuple[Route, ...]:
+    def of(self, role: Role, agent: str, seat: int = 0) -> tuple[Route, ...]:
         """The routes of one seat.
+
+        Args:
+            seat: its place among the recipe's seats of the role, from 0.
 
         Raises:
             UsageError: there is none; it shows how to set one up.
         """
-        routes = self.flags.get(role) or self.agents.get(agent) or self.cognitions.get(role.cognition)
+        named, spread_out = self.flags.get(role), self.roles.get(role)
+        if named:
+            return spread(named, seat)
+        routes = self.agents.get(agent) or (spread([spread_out], seat) if spread_out else self._of_cognition(role))
         if not routes:
             lacking = missing(self.missing[role.cognition])
             raise UsageError(f"No model can be used for {role} ({role.cognition}): {lacking}.", _SETUP)
         return routes
+
+    def _of_cognition(self, role: Role) -> tuple[Route, ...]:
+        return self.cognitions.get(role.cognition, ())
+
+    def first_of(self, role: Role) -> Route | None:
+        """The route that a role's first seat asks, where its agent has none of its own."""
+        named = self.flags.get(role)
+        routes = named[0] if named else self.roles.get(role) or self._of_cognition(role)
+        return routes[0] if routes else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +102,7 @@ def resolve(
     Args:
         models: the models file.
         environment: where keys are looked for; their values are only tested for being there.
-        flags: what was asked for by name (`--wind`, `--wall`, `--door`), in order.
+        flags: what was asked for by name (`--wind`, `--wall`, `--door`), in order; `a,b` are spread over the seats.
         find_stand_ins: looks for others who could speak; called where no cognition has a usable route. None takes the
             file at its word: a cognition without a usable route has none.
 
@@ -92,22 +110,19 @@ def resolve(
         UsageError: a flag's model cannot be used.
     """
     flagged = {
-        role: tuple(_flagged(role, name, models, environment) for name in names)
-        for role, names in (flags or {}).items()
-        if names
+        role: tuple(tuple(_flagged(role, name, models, environment) for name in route_names(text)) for text in texts)
+        for role, texts in (flags or {}).items()
+        if texts
     }
-    declared = {
-        cognition: tuple(_route(models, name) for name in getattr(models.routes, cognition)) for cognition in Cognition
-    }
+    by_role = {role: _usable(_routes(models, names), environment) for role, names in models.by_role.items()}
+    declared = {cognition: tuple(_routes(models, getattr(models.routes, cognition))) for cognition in Cognition}
     usable = {cognition: _usable(routes, environment) for cognition, routes in declared.items()}
-    needed = [role.cognition for role in Role if role not in flagged]
+    needed = [role.cognition for role in Role if role not in flagged and not by_role.get(role)]
     lent = _lent(usable, find_stand_ins) if find_stand_ins and not all(usable[each] for each in needed) else None
     routing = Routing(
         flags=flagged,
-        agents={
-            agent: _usable((_route(models, name) for name in names), environment)
-            for agent, names in models.agents.items()
-        },
+        agents={agent: _usable(_routes(models, names), environment) for agent, names in models.by_agent.items()},
+        roles=by_role,
         cognitions={each: routes or (lent.routes[each] if lent else ()) for each, routes in usable.items()},
         missing={cognition: _missing(routes, environment) for cognition, routes in declared.items()},
         max_output_tokens=models.defaults.max_output_tokens,
@@ -131,12 +146,16 @@ def _why_not_the_first(
 ) -> Iterator[str]:
     for role in Role:
         first, found = declared[role.cognition][0], routing.cognitions[role.cognition]
-        if found and role not in routing.flags and found[0] != first:
+        if found and role not in routing.flags and not routing.roles.get(role) and found[0] != first:
             yield f"{role} speaks through {found[0].model}, not {first.model}: {missing(first.lacking(environment))}."
 
 
 def _route(models: ModelsFile, name: str) -> Route:
     return Route(name, models.endpoint(name))
+
+
+def _routes(models: ModelsFile, names: Iterable[str]) -> Iterator[Route]:
+    return (_route(models, name) for name in names)
 
 
 def _usable(routes: Iterable[Route], environment: Mapping[str, str]) -> tuple[Route, ...]:
@@ -167,7 +186,10 @@ def _notices(routing: Routing) -> Iterator[str]:
     for agent, routes in routing.agents.items():
         if not routes:
             yield f"No route of the agent {agent} has its key set; it speaks through the routes of its role."
-    first = [found[0] for role in Role if (found := routing.flags.get(role) or routing.cognitions[role.cognition])]
+    for role, routes in routing.roles.items():
+        if not routes:
+            yield f"No route of {role} has its key set; it speaks through {role.cognition}'s."
+    first = [found for role in Role if (found := routing.first_of(role))]
     providers = {route.endpoint.api_base or route.provider or route.model for route in first}
     if len(first) == len(Role) and len(providers) == 1 and providers != {REHEARSAL}:
         yield f"All roles use one provider ({providers.pop()}); three different ones disagree better."

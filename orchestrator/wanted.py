@@ -34,7 +34,7 @@ class Wanted:
         recipe: a name in any case, or a file.
         tier: replaces the seats of a recipe that has a tier (`2`, `3:security`).
         models: a models file, by name or path.
-        voices: for a role the models to ask, in order; they win over the models file.
+        voices: for a role the models to ask, in order; they win over the models file. `a,b` are spread over its seats.
         rehearse: ask no model at all.
         context: files, folders, globs, ranges of git revisions, `-` for standard input; `evidence.gather` says more.
         limits: those that are given win over the recipe's.
@@ -169,11 +169,12 @@ def _models(name: str) -> ModelsFile:
     """The models file; a route for an agent that nobody has would never be taken, and nobody would notice."""
     models = load_models_file(name, folders("configs"))
     known = standing(folders("agents"), (SUFFIX,))
-    for agent in models.agents:
+    for agent in models.by_agent:
         if agent not in known:
             raise ConfigurationError(
                 f"There is no agent called {agent!r:.80}.",
-                did_you_mean(agent, known) or f"The agents are {', '.join(known)}.",
+                did_you_mean(agent, (*known, *(role.lower() for role in Role)))
+                or f"The agents are {', '.join(known)}.",
                 source=name,
                 key=f"agents.{agent:.80}",
             )

@@ -152,7 +152,7 @@ def test_what_the_copied_recipe_says_this_version_does_without_is_what_a_plan_sa
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_no_bundled_recipe_asks_for_what_this_version_does_without(recipe: str) -> None:
-    assert plan_of(recipe).notices == ()
+    assert not any("does without" in notice for notice in plan_of(recipe).notices)
 
 
 OCTAVE = [
