@@ -61,6 +61,7 @@ CLIS: Mapping[str, Cli] = MappingProxyType(
                 *("exec", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "--ignore-rules"),
                 *("-s", "read-only", "--color", "never", "--json", "-C", "{folder}"),
                 *("-c", 'model_instructions_file="{system_file}"', "-c", 'web_search="disabled"'),
+                *("-c", "agents.enabled=false"),
                 *(word for name in _CODEX_OFF for word in ("-c", f"features.{name}=false")),
             ),
             effort_args=("-c", 'model_reasoning_effort="{effort}"'),
