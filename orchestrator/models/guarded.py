@@ -62,8 +62,7 @@ _scrubbed = lru_cache(_REMEMBERED)(scrub)
 
 def _keys(request: Request) -> tuple[str, ...]:
     """The environment's keys, the one that this call is made with among them, whatever its variable is called."""
-    named = request.endpoint.api_key_env
-    return tuple(keys_in(os.environ, *([named] if named else [])))
+    return tuple(keys_in(os.environ, *request.endpoint.variables))
 
 
 def _told(text: str, keys: tuple[str, ...]) -> str:
