@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from pydantic_core import PydanticCustomError
 
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.layout import spread
-from orchestrator.models import prices
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import ModelsFile, load_models_file, route_name, route_names
-from orchestrator.route import KEYS, Route, missing
-from orchestrator.strict_yaml import did_you_mean
+from orchestrator.route import KEYS, Route, doubts, missing
 
-__all__ = ["KEYS", "REHEARSAL", "ModelsFile", "Route", "Routing", "StandIns", "load_models_file", "resolve"]
+__all__ = ["KEYS", "REHEARSAL", "SETUP", "ModelsFile", "Route", "Routing", "StandIns", "load_models_file", "resolve"]
 
-_SETUP = """\
+SETUP = """\
 Set up one of these:
 
   a key, in the shell that runs the debate (one is enough; three let the roles differ)
@@ -31,11 +30,15 @@ Set up one of these:
       export OPENAI_API_KEY=...        https://platform.openai.com
       export GEMINI_API_KEY=...        https://aistudio.google.com
 
-  a local server, such as Ollama at http://127.0.0.1:11434 (edit configs/local.yaml for another)
-      run-debate --models local ...
+  a local server (Ollama, LM Studio, llama.cpp, vLLM), which is found while it runs
+      ollama pull gpt-oss:20b; run-debate --models local ...
+
+  an agent CLI that is signed in (claude, codex, gemini), which is found on the PATH
 
   no model at all: a worksheet to hold the debate by hand
-      run-debate --rehearse ..."""
+      run-debate --rehearse ...
+
+debate-hall doctor shows what is found here, debate-hall init writes it into a models file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Routing:
     """The usable routes, in order: the first answers, the rest are its fallbacks.
 
     `missing` is what is not there and would make more of a cognition's routes usable, a variable or a command;
-    `notices` are sentences a user should read before the debate begins.
+    `notices` are sentences a user should read before the debate begins; `hint` is one for whoever has no usable route.
     """
 
     flags: Mapping[Role, tuple[tuple[Route, ...], ...]]  # each flag a list, which is spread over the role's seats
@@ -54,6 +57,7 @@ class Routing:
     max_output_tokens: int
     timeout_s: float
     notices: tuple[str, ...]
+    hint: str = ""
 
     def of(self, role: Role, agent: str, seat: int = 0) -> tuple[Route, ...]:
         """The routes of one seat.
@@ -70,7 +74,8 @@ class Routing:
         routes = self.agents.get(agent) or (spread([spread_out], seat) if spread_out else self._of_cognition(role))
         if not routes:
             lacking = missing(self.missing[role.cognition])
-            raise UsageError(f"No model can be used for {role} ({role.cognition}): {lacking}.", _SETUP)
+            told = f"No model can be used for {role} ({role.cognition}): {lacking}. {self.hint}"
+            raise UsageError(told.rstrip(), SETUP)
         return routes
 
     def _of_cognition(self, role: Role) -> tuple[Route, ...]:
@@ -96,6 +101,7 @@ def resolve(
     environment: Mapping[str, str],
     flags: Mapping[Role, Sequence[str]] | None = None,
     find_stand_ins: Callable[[], StandIns | None] | None = None,
+    today: date | None = None,
 ) -> Routing:
     """Decides what is usable.
 
@@ -105,6 +111,7 @@ def resolve(
         flags: what was asked for by name (`--wind`, `--wall`, `--door`), in order; `a,b` are spread over the seats.
         find_stand_ins: looks for others who could speak; called where no cognition has a usable route. None takes the
             file at its word: a cognition without a usable route has none.
+        today: by which it is judged whether a model is retired; None leaves that open.
 
     Raises:
         UsageError: a flag's model cannot be used.
@@ -130,7 +137,7 @@ def resolve(
         notices=(),
     )
     why = [lent.why] if lent and lent.why else list(_why_not_the_first(routing, declared, environment))
-    return replace(routing, notices=(*why, *_notices(routing)))
+    return replace(routing, notices=(*why, *_notices(routing, today)))
 
 
 def _lent(
@@ -182,7 +189,7 @@ def _flagged(role: Role, name: str, models: ModelsFile, environment: Mapping[str
     return route
 
 
-def _notices(routing: Routing) -> Iterator[str]:
+def _notices(routing: Routing, today: date | None) -> Iterator[str]:
     for agent, routes in routing.agents.items():
         if not routes:
             yield f"No route of the agent {agent} has its key set; it speaks through the routes of its role."
@@ -190,22 +197,9 @@ def _notices(routing: Routing) -> Iterator[str]:
         if not routes:
             yield f"No route of {role} has its key set; it speaks through {role.cognition}'s."
     first = [found for role in Role if (found := routing.first_of(role))]
-    providers = {route.endpoint.api_base or route.provider or route.model for route in first}
-    if len(first) == len(Role) and len(providers) == 1 and providers != {REHEARSAL}:
+    providers = {route.endpoint.api_base or route.command or route.provider or route.model for route in first}
+    different = len(set(first)) > 1  # that all roles are one model the plan says, which knows the seats too
+    if len(first) == len(Role) and len(providers) == 1 and different:
         yield f"All roles use one provider ({providers.pop()}); three different ones disagree better."
     for route in dict.fromkeys(first):
-        yield from _unknown(route)
-
-
-def _unknown(route: Route) -> Iterator[str]:
-    """Says so when litellm has a list of the provider's models and this one is not in it."""
-    if route.endpoint.api_base or prices.known_model(route.model):
-        return
-    prefix, _, bare = route.model.partition("/")
-    siblings = {
-        name.removeprefix(f"{prefix}/") for name, known in prices.known_models().items() if known.provider == prefix
-    }
-    if bare and siblings:
-        near = did_you_mean(bare, siblings).replace("mean ", f"mean {prefix}/")
-        price = "" if prices.price_of(route.model, route.endpoint) else ", nor its price"
-        yield f"The model {route.model} is not known here{price}. {near}".strip()
+        yield from doubts(route, today)

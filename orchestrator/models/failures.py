@@ -127,7 +127,9 @@ _WORDS: tuple[tuple[re.Pattern[str], type[ModelError]], ...] = tuple(
 )
 
 _CURES: dict[type[ModelError], str] = {
-    AuthenticationFailed: "Check the key (debate-hall doctor says where it is from), that it may use this model, its credit.",
+    AuthenticationFailed: (
+        "Check the key (debate-hall doctor says where it stands), its credit, and its right to the model."
+    ),
     NoSuchModel: "Check the model's name, and api_base if the models file gives one.",
     ContextTooLong: "Attach less context, take a recipe with fewer turns, or give the role a model that reads more.",
     ContentRefused: "Put the question in other words, or give the role another model.",
