@@ -18,6 +18,7 @@ The parts, in the order in which they are best read:
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
     asking.py  settling.py           votes, refinements and the account, from the last synthesis to the end
+    imagined.py  quote.py            a debate that nobody has held yet; what it will take
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
     taking_up.py  resuming.py        a later process goes on with a run; what it needs for that
     watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own

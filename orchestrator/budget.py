@@ -240,16 +240,16 @@ def _own_tokens(request: Request) -> int:
 
 
 def _most_tokens(messages: Iterable[Message]) -> int:
-    return PER_CALL + sum(PER_MESSAGE + _most_bytes(message.text) for message in messages)
+    return PER_CALL + sum(PER_MESSAGE + most_bytes(message.text) for message in messages)
 
 
 def _most_tokens_of(shape: Shape | None) -> int:
     """The schema that is sent beside the messages, in whichever form a provider counts it."""
-    return 0 if shape is None else PER_SHAPE + _most_bytes(json.dumps(shape.schema))
+    return 0 if shape is None else PER_SHAPE + most_bytes(json.dumps(shape.schema))
 
 
-def _most_bytes(text: str) -> int:
-    """The length in UTF-8, also of the forms that some tokenizers bring a text into first."""
+def most_bytes(text: str) -> int:
+    """The most tokens of a text: its length in UTF-8, also of the forms that some tokenizers bring it into first."""
     if text.isascii():
         return len(text)
     forms = {text, normalize("NFC", text), normalize("NFKC", text)}

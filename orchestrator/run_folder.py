@@ -22,6 +22,7 @@ from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.forecast import calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.hall.debate import Debate
 from orchestrator.plan import Plan, PlannedRound
+from orchestrator.quote import Quote
 from orchestrator.recipe import NO_LIMITS
 from orchestrator.wording import counted
 
@@ -157,8 +158,8 @@ def describe(plan: Plan, pinned: str | None = None) -> dict[str, Any]:
     }
 
 
-def outline(plan: Plan) -> str:
-    """Returns a plan as a screen of text: its rounds, a seat a line."""
+def outline(plan: Plan, quote: Quote | None = None) -> str:
+    """Returns a plan as a screen of text: its rounds, a seat a line, and what they will take."""
     recipe = plan.recipe
     lines = [
         f"{recipe.name}: {recipe.summary}",
@@ -172,7 +173,7 @@ def outline(plan: Plan) -> str:
             for seat in planned.seats
         ]
     lines += ["", *map(_piece, plan.evidence)]
-    lines += [*_ending(plan), _calls(plan)]
+    lines += [*_ending(plan), _calls(plan), *(quote.lines() if quote else ())]
     lines += [f"limits: {plan.limits}; at a limit: {recipe.on_limit}"] if plan.limits != NO_LIMITS else []
     lines += [f"note: {notice}" for notice in plan.notices]
     return "\n".join(lines) + "\n"

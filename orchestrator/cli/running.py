@@ -23,6 +23,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
+from orchestrator.quote import quote_of
 from orchestrator.runner import Run, open_debate
 from orchestrator.taking_up import TakeUp
 from orchestrator.thread_id import thread_id_for
@@ -46,11 +47,15 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
     plan = prepare(wanted, os.environ, _working_folder(), standard_input=_standard_input)
     Switchboard().require(plan.routes)
     place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
+    quote = place.quote = quote_of(plan, topic)
     if call.dry_run:
-        answer(json_text(run_folder.describe(plan)) if call.as_json else visible(run_folder.outline(plan)))
+        told = {**run_folder.describe(plan), "quote": quote.described()}
+        answer(json_text(told) if call.as_json else visible(run_folder.outline(plan, quote)))
         return Exit.DECIDED
     for notice in (*plan.notices, *(thread_id_warnings(call.thread_id) if call.thread_id else ())):
         call.tell(f"note: {notice}")
+    if quote.asks_models:
+        call.tell(f"quote: {quote}")
     with Hall.open() as hall:
         ended = _held(call, topic, plan, hall, place)
     return finished(call, plan, ended, place)
