@@ -23,7 +23,7 @@ from orchestrator.models_file import SUFFIXES, ModelsFile, load_models_file, rou
 from orchestrator.plan import OnFailure, Plan, make_plan
 from orchestrator.prompt import PROTOCOL
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe, with_ending, with_tier
-from orchestrator.route import Route
+from orchestrator.route import KEYS, Route
 from orchestrator.routing import Routing, resolve
 from orchestrator.shelves import folders, is_path, standing
 from orchestrator.strict_yaml import did_you_mean
@@ -186,9 +186,18 @@ def speakers(models: str, environment: MutableMapping[str, str], voices: Mapping
     keys = bring_keys(environment, {name: file.endpoint(name) for name in routes_in(file, voices)}, models)
     stand_ins = partial(find_stand_ins, environment) if models == DEFAULT_MODELS else None
     routing = resolve(file, environment, voices, stand_ins, date.today())
-    hint = "" if keys.sources else unread_file()
+    hint = "" if keys.sources else unread_file() or _unused(environment)
     notices = (*keys.notices, *([hint] if hint and any(routing.cognitions.values()) else ()), *routing.notices)
     return Speakers(file, keys, replace(routing, notices=notices, hint=hint))
+
+
+def _unused(environment: Mapping[str, str]) -> str:
+    """The sentence about a key that is set, and that no route asks for; or nothing."""
+    provider, name = next(
+        ((provider, name) for provider, names in KEYS.items() for name in names if environment.get(name, "").strip()),
+        ("", ""),
+    )
+    return f"{name} is set, and no route asks {provider}: name one, such as --wind {provider}/…." if name else ""
 
 
 def routes_in(file: ModelsFile, voices: Mapping[Role, Sequence[str]]) -> Iterator[str]:

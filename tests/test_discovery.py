@@ -200,6 +200,13 @@ def test_a_role_without_a_key_of_its_own_borrows_from_the_others(place: Path) ->
     assert "Wall speaks through openai/o, not gemini/g: GEMINI_API_KEY or GOOGLE_API_KEY is not set." in routing.notices
 
 
+def test_a_key_that_no_route_asks_for_is_spoken_of(place: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"OPENROUTER_API_KEY is set, and no route asks openrouter: name one, such as --w"
+    ):
+        routed(place, {"OPENROUTER_API_KEY": "x"}).of(Role.WIND, "any")
+
+
 def test_stand_ins_can_be_forbidden(place: Path) -> None:
     install(place, "claude")
     with serving(listing("m")) as address, pytest.raises(UsageError, match="No model can be used"):

@@ -122,7 +122,7 @@ def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
 
 
 def test_the_documents_link_to_one_another() -> None:
-    for page in ("mcp", "faults"):
+    for page in ("mcp", "faults", "models"):
         assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text()
     assert len(DOCUMENTS) >= 4
 

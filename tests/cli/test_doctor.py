@@ -173,6 +173,21 @@ def test_a_door_that_writes_no_json_is_told_of_and_speaks_all_the_same(
     assert "JSON for the decision record: There is no JSON object in the answer" in result.stdout
 
 
+def test_openrouter_is_asked_by_its_own_names_for_models(
+    hall: Command, own: Callable[[str], None], model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", KEY)
+    monkeypatch.setenv("OPENROUTER_API_BASE", model_server.base_url)
+    route = "openrouter/vendor/model-1"
+    own(f"routes: {{PATHOS: [{route}], ETHOS: [{route}], LOGOS: [{route}]}}\n")
+    model_server.reply = lambda call: account_text() if call.nth == 2 else "ready"
+    result = hall("doctor", "--models", "own.yaml", "--deep")
+    assert result.exit_code == 0, result.output
+    assert [call.model for call in model_server.calls] == ["vendor/model-1"] * 2
+    headers = {name.lower(): value for name, value in model_server.calls[0].headers.items()}
+    assert headers["authorization"] == f"Bearer {KEY}"
+
+
 def refusing(answer: Answer) -> Callable[[Call], str | Answer]:
     return lambda call: answer if call.model == "wall-1" else "ready"
 
