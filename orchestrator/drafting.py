@@ -27,6 +27,7 @@ class Drafting:
         paid: what drafting adds to with every attempt.
         journal, budget, time: see `Calls`; whoever holds a debate puts in its own.
         dead: routes that no seat asks any more, with the reason.
+        noted: routes of which it was said what they do not take.
         lanes: how many calls each server takes at once.
     """
 
@@ -38,6 +39,7 @@ class Drafting:
     budget: Budget = field(default_factory=Budget)
     time: TimeLimit = NO_TIME_LIMIT
     dead: dict[str, ModelError] = field(default_factory=dict)
+    noted: set[str] = field(default_factory=set)
     lanes: Lanes = field(default_factory=Lanes)
 
     async def all(self, assignments: Sequence[Assignment], kept: Kept = NOTHING_KEPT) -> tuple[Draft | Failure, ...]:
@@ -51,7 +53,7 @@ class Drafting:
             LeaseLost, StoreError: nothing can be written down any more.
         """
         calls = Calls(self.model_of, self.journal, self.budget, self.time, self.lanes)
-        means = Means(calls, self.emit, self.patience, self.paid, self.dead)
+        means = Means(calls, self.emit, self.patience, self.paid, self.dead, self.noted)
         work = [SeatAtWork(means, assignment, kept) for assignment in assignments]
         firsts = [seat.first_ask() for seat in work]
         tickets = iter(await calls.prepare([ask for ask in firsts if ask is not None], kept))

@@ -267,14 +267,15 @@ def _asked(messages: Sequence[Message]) -> str:
 def _counts(usage: Usage | None) -> dict[str, Any]:
     if usage is None:
         return {}
-    return {"input": usage.input, "cached": usage.cached, "output": usage.output, "cost": amount(usage.cost_usd)}
+    tokens = {"input": usage.input, "cached": usage.cached, "output": usage.output, "thinking": usage.thinking or None}
+    return {**tokens, "cost": amount(usage.cost_usd)}
 
 
 def _usage(outcome: Outcome) -> Usage | None:
     if outcome.input is None:
         return None
     cost = None if outcome.cost is None else Decimal(outcome.cost)
-    return Usage(input=outcome.input, cached=outcome.cached or 0, output=outcome.output or 0, cost_usd=cost)
+    return Usage(outcome.input, outcome.cached or 0, outcome.output or 0, cost, outcome.thinking or 0)
 
 
 def _bound(intent: Intent) -> Bound:

@@ -182,6 +182,7 @@ class ModelEntry(Shape):
 class Defaults(Shape):
     max_output_tokens: Annotated[int, Field(ge=1)] = 4000
     timeout_s: Annotated[float, Field(gt=0)] = 180.0
+    stream: bool = False
 
 
 class ModelsFile(Shape):
@@ -243,7 +244,8 @@ class ModelsFile(Shape):
         server = asked.server(model)
         siblings = (entry for name, entry in self.models.items() if _endpoint(name, entry).server(name) == server)
         given = [entry.max_parallel for entry in siblings if entry.max_parallel is not None]
-        return replace(asked, max_parallel=min(given, default=None))
+        streams = (self.defaults.stream or None) if asked.stream is None else asked.stream
+        return replace(asked, max_parallel=min(given, default=None), stream=streams)
 
 
 def _endpoint(model: str, entry: ModelEntry | None) -> Endpoint:

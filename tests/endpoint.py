@@ -48,6 +48,7 @@ class Call:
     charged: tuple[int, int, int] | None = None  # tokens in, of these cached, and out; None: no count went back whole
     gone: bool = False  # the caller went away before its answer
     dialect: Dialect = OPENAI
+    query: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def prompt(self) -> str:
@@ -280,6 +281,7 @@ class ModelServer:
 
     async def _completions(self, dialect: Dialect, http: web.Request) -> web.StreamResponse:
         call = self._record(dialect, {**http.match_info, **await http.json()}, http.headers)
+        call.query = dict(http.query)
         try:
             return await self._answered(call, http)
         except asyncio.CancelledError:

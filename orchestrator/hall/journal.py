@@ -76,6 +76,7 @@ class Outcome:
     output: int | None = None
     cost: str | None = None
     charged: bool = False
+    thinking: int | None = None
 
 
 Record = Begun | Intent | Outcome
