@@ -33,24 +33,28 @@ def bin(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def first(tmp_path: Path, bin: Path) -> First:
+def surroundings(tmp_path: Path, bin: Path) -> dict[str, str]:
+    """That person's environment; the home and the working folder are empty."""
+    for name in ("home", "work"):
+        (tmp_path / name).mkdir()
+    return {
+        "HOME": str(tmp_path / "home"),
+        "PATH": f"{bin}:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+
+
+@pytest.fixture
+def first(tmp_path: Path, surroundings: dict[str, str]) -> First:
     """Runs a console script as that person would: `ollama` is where one listens, other keywords are variables."""
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
 
     def call(script: str, *arguments: str, ollama: str = "", **environment: str) -> Said:
         # where an Ollama is to be found, all usual ports are asked: its own comes first
         servers = {"OLLAMA_HOST": ollama} if ollama else {"DEBATE_HALL_LOCAL_SERVERS": CLOSED}
-        surroundings = {
-            "HOME": str(home),
-            "PATH": f"{bin}:/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        }
         return subprocess.run(
             [sys.executable, str(SCRIPTS / script), *arguments],
-            cwd=work,
+            cwd=tmp_path / "work",
             env=surroundings | servers | environment,
             capture_output=True,
             text=True,
