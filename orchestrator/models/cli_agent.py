@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import anyio
-
-from orchestrator.errors import EmptyReply, GarbledReply, InvalidInput, NoSuchModel, TimedOut
+from orchestrator.errors import EmptyReply, GarbledReply, InvalidInput, NoSuchModel
 from orchestrator.hall.inputs import require_name
 from orchestrator.models.base import Cli, Message, Reply, Request, Usage
-from orchestrator.models.cli_failures import cli_failure, kind_in, not_started, run_failure
+from orchestrator.models.cli_failures import cli_failure, kind_in, late_failure, not_started, run_failure
 from orchestrator.models.cli_known import cli_of
 from orchestrator.models.cli_output import Printed, plain, read
 from orchestrator.models.cli_process import MOST_OUTPUT, Ended, run
@@ -64,10 +62,7 @@ class CliAgent:
             raise NoSuchModel(f"{request.model}: {words}", cure, model=request.model)
         try:
             with TemporaryDirectory(prefix="debate-hall-", ignore_cleanup_errors=True) as place:
-                with anyio.fail_after(request.timeout_s):
-                    ended = await self._run(cli, request, Path(place))
-        except TimeoutError as error:
-            raise cli_failure(request, cli, TimedOut, "no answer in time") from error
+                ended = await self._run(cli, request, Path(place))
         except OSError as error:
             raise not_started(request, cli, error) from error
         return _reply(request, cli, ended)
@@ -97,6 +92,7 @@ class CliAgent:
             prompt.encode("utf-8", "replace"),
             folder=folder,
             environment=self._seen(cli) | {name: _filled(value, known) for name, value in cli.settings},
+            seconds=request.timeout_s,
         )
 
     def _found(self, cli: Cli) -> str:
@@ -130,17 +126,21 @@ class CliAgent:
         return Probe(cli.command, None)
 
     async def _probed(self, cli: Cli, path: str, seconds: float) -> Probe:
-        version: str | None = None
         signed_in: bool | None = None
-        with anyio.move_on_after(seconds), suppress(OSError), TemporaryDirectory(prefix="debate-hall-") as place:
-            told = await run([path, *cli.version_args], b"", folder=Path(place), environment=self._seen(cli))
-            version = _version(told)
+        with suppress(OSError), TemporaryDirectory(prefix="debate-hall-", ignore_cleanup_errors=True) as place:
+
+            async def told(arguments: tuple[str, ...]) -> Ended:
+                seen = self._seen(cli)
+                return await run([path, *arguments], b"", folder=Path(place), environment=seen, seconds=seconds / 2)
+
+            version = await told(cli.version_args)
             if any(name.endswith(KEY_NAMES) and self._environment.get(name) for name in cli.variables):
                 signed_in = True  # by a key, of which a CLI that is asked for its sign-in may know nothing
-            elif cli.login_args:
-                status = await run([path, *cli.login_args], b"", folder=Path(place), environment=self._seen(cli))
-                signed_in = status.code == 0
-        return Probe(cli.command, path, version, signed_in)
+            elif cli.login_args and not version.late:
+                status = await told(cli.login_args)
+                signed_in = None if status.late else status.code == 0
+            return Probe(cli.command, path, _version(version), signed_in)
+        return Probe(cli.command, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +190,8 @@ def _reply(request: Request, cli: Cli, ended: Ended) -> Reply:
     Raises:
         ModelError: it holds no whole answer.
     """
+    if ended.late:
+        raise late_failure(request, cli, ended)
     if ended.flooded:
         raise cli_failure(request, cli, GarbledReply, f"it wrote more than {MOST_OUTPUT >> 20} MiB")
     printed = read(cli.answer, ended.output, ended.errors)

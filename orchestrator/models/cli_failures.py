@@ -85,6 +85,16 @@ def run_failure(request: Request, cli: Cli, ended: Ended, printed: Printed, usag
     return cli_failure(request, cli, kind, words, usage=usage if usage.input else None)
 
 
+def late_failure(request: Request, cli: Cli, ended: Ended) -> ModelError:
+    """What it means that no answer came in time: a CLI that asks again by itself may have said why it has to."""
+    said = _tail(ended.errors)
+    kind = kind_in(said, TimedOut)
+    words = "no answer in time" if kind is TimedOut else f"no answer in time: {said}"
+    failed = cli_failure(request, cli, kind, words)
+    failed.maybe_billed = True  # whatever was refused before, its last attempt was under way
+    return failed
+
+
 def not_started(request: Request, cli: Cli, error: OSError) -> ModelError:
     """What it means that a CLI could not be run at all; no model was asked."""
     if isinstance(error, FileNotFoundError) and error.errno is None:

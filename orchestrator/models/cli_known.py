@@ -20,7 +20,7 @@ _CODEX_OFF = (
     *("apps", "plugins", "image_generation", "view_image", "skill_search"),
 )
 
-_GEMINI_TOOLS = """\
+_GEMINI_NO_TOOLS = """\
 [[rule]]
 toolName = "*"
 decision = "deny"
@@ -52,6 +52,7 @@ CLIS: Mapping[str, Cli] = MappingProxyType(
                 cost="total_cost_usd",
                 model="modelUsage",
             ),
+            own_tokens=30_000,
             login="claude auth login",
             login_args=("auth", "status"),
         ),
@@ -77,6 +78,7 @@ CLIS: Mapping[str, Cli] = MappingProxyType(
                 output=("usage.output_tokens",),
                 thinking=("usage.reasoning_output_tokens",),
             ),
+            own_tokens=30_000,  # bytes are what can be counted: 6,400 to 19,300 of 0.171, by model
             login="codex login",
             login_args=("login", "status"),
         ),
@@ -95,7 +97,7 @@ CLIS: Mapping[str, Cli] = MappingProxyType(
                 ("GEMINI_SYSTEM_MD", "{system_file}"),
                 ("GEMINI_CLI_NO_RELAUNCH", "true"),  # it would start itself a second time, for more memory
             ),
-            files=(("no-tools.toml", _GEMINI_TOOLS),),
+            files=(("no-tools.toml", _GEMINI_NO_TOOLS),),
             answer=CliAnswer(
                 format="json",
                 text="response",
@@ -107,6 +109,7 @@ CLIS: Mapping[str, Cli] = MappingProxyType(
                 model="stats.models",
             ),
             exits=(("41", "authentication"), ("42", "bad_request"), ("53", "cut_off")),
+            own_tokens=20_000,  # 800 bytes of 0.61, and the user's own GEMINI.md
             login="gemini",
         ),
     }

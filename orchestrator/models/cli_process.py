@@ -31,15 +31,18 @@ _PASSES = 5  # searches for children that left: each may have started another on
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run that ended by itself, or because it wrote more than `MOST_OUTPUT`."""
+    """A run that ended by itself; or was ended, since it took too long (late) or wrote more than `MOST_OUTPUT`."""
 
     code: int  # below zero: the signal that ended it
     output: str
     errors: str
     flooded: bool = False
+    late: bool = False
 
 
-async def run(command: Sequence[str], prompt: bytes, *, folder: Path, environment: Mapping[str, str]) -> Ended:
+async def run(
+    command: Sequence[str], prompt: bytes, *, folder: Path, environment: Mapping[str, str], seconds: float
+) -> Ended:
     """Runs a program to its end. It and its children are killed when this is cancelled, and what is left of them then.
 
     Args:
@@ -47,6 +50,7 @@ async def run(command: Sequence[str], prompt: bytes, *, folder: Path, environmen
         prompt: what it finds on standard input.
         folder: where it runs.
         environment: all that it sees.
+        seconds: how long it may take.
 
     Raises:
         OSError: it cannot be started.
@@ -65,8 +69,10 @@ async def run(command: Sequence[str], prompt: bytes, *, folder: Path, environmen
                 env={**environment, MARK: mark},
                 start_new_session=True,
             )
+        flooded = False
         try:
-            flooded = await _ends(process, output)
+            with anyio.move_on_after(seconds) as limit:
+                flooded = await _ends(process, output)
         finally:
             with anyio.CancelScope(shield=True):
                 await _kill(process, mark)
@@ -75,6 +81,7 @@ async def run(command: Sequence[str], prompt: bytes, *, folder: Path, environmen
             output=_text(output, 0, MOST_OUTPUT),
             errors=_text(errors, max(0, _size(errors) - MOST_ERRORS), MOST_ERRORS),
             flooded=flooded,
+            late=limit.cancelled_caught,
         )
 
 

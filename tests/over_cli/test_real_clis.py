@@ -209,6 +209,17 @@ async def test_a_limit_that_codex_meets_is_told(
     assert type(await failed(CliAgent(signed_in), asked(CODEX, to_provider))) is RateLimited
 
 
+async def test_a_limit_that_gemini_waits_for_is_told_when_the_time_is_over(
+    signed_in: dict[str, str], to_provider: tuple[str, ...], provider: CliProvider
+) -> None:
+    from endpoint import rate_limited
+
+    provider.inject(rate_limited(1))
+    error = await failed(CliAgent(signed_in), asked(GEMINI, to_provider, timeout_s=15))
+    assert isinstance(error, RateLimited)
+    assert "no answer in time" in error.message
+
+
 @pytest.mark.parametrize("route", [CODEX, GEMINI])
 async def test_cancelling_ends_it_and_its_children(
     route: str, signed_in: dict[str, str], to_provider: tuple[str, ...], provider: CliProvider, tmp_path: Path
