@@ -133,6 +133,11 @@ class Calls:
             lane.release()
 
     async def _has_turn(self, ticket: Ticket, lane: anyio.CapacityLimiter) -> None:
+        """Waits for a call's turn.
+
+        Raises:
+            LimitMet: the run's time was over first, and the call was never made.
+        """
         try:
             with anyio.move_on_after(self.time.left(ticket.kept_s)):
                 await lane.acquire()

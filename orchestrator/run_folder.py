@@ -173,7 +173,7 @@ def outline(plan: Plan, quote: Quote | None = None) -> str:
             for seat in planned.seats
         ]
     lines += ["", *map(_piece, plan.evidence)]
-    lines += [*_ending(plan), _calls(plan), *(quote.lines() if quote else ())]
+    lines += [*_ending(plan), _calls(plan), *_one_by_one(plan), *(quote.lines() if quote else ())]
     lines += [f"limits: {plan.limits}; at a limit: {recipe.on_limit}"] if plan.limits != NO_LIMITS else []
     lines += [f"note: {notice}" for notice in plan.notices]
     return "\n".join(lines) + "\n"
@@ -198,6 +198,14 @@ def _calls(plan: Plan) -> str:
     waiting = f"at least {chain.least} and up to {chain.most}" if chain.least < chain.most else f"{chain.least}"
     again = "" if plan.is_rehearsal else "; an answer that fails or is sent back takes one more"
     return f"{calls} calls, {waiting} of them one after another{again}"
+
+
+def _one_by_one(plan: Plan) -> Iterator[str]:
+    """The servers that take only so many calls at once: with them more calls wait for one another."""
+    bounded = ((endpoint.server(route), endpoint.max_parallel) for route, endpoint in plan.endpoints_in_use.items())
+    for server, most in dict.fromkeys(bounded):
+        if most is not None:
+            yield f"{server} is asked at most {counted(most, 'call')} at once; the others wait"
 
 
 def _consensus(plan: Plan) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.journal import Outcome
 from orchestrator.hall.terms import Role
 from orchestrator.journal import Ask, Journal
-from orchestrator.models.base import Endpoint, Message, Reply, Request, Task, Usage
+from orchestrator.models.base import Cli, Endpoint, Message, Reply, Request, Task, Usage
 from orchestrator.models_file import load_models_file, parse_models
 from orchestrator.recipe import Limits
+from orchestrator.run_folder import outline
 
 pytestmark = pytest.mark.anyio
 
@@ -120,6 +121,12 @@ async def test_of_a_server_of_which_nothing_is_said_all_is_asked_at_once() -> No
         pytest.param(("a/x", "a/x"), (Endpoint(max_parallel=1),) * 2, 1, id="one route"),
         pytest.param(("a/x", "a/y"), (Endpoint(max_parallel=1),) * 2, 2, id="two routes"),
         pytest.param(("cli/codex:a", "cli/codex:b"), (Endpoint(max_parallel=1),) * 2, 1, id="one agent CLI"),
+        pytest.param(
+            ("cli/codex", "cli/mine"),
+            (Endpoint(max_parallel=1), Endpoint(max_parallel=1, cli=Cli("codex"))),
+            1,
+            id="one command",
+        ),
         pytest.param(("cli/codex", "cli/gemini"), (Endpoint(max_parallel=1),) * 2, 2, id="two agent CLIs"),
     ],
 )
@@ -127,7 +134,7 @@ async def test_what_is_bounded_is_the_server_whatever_models_it_has(
     routes: tuple[str, str], endpoints: tuple[Endpoint, Endpoint], most: int
 ) -> None:
     server = Server()
-    calls = calls_of(server)
+    calls = Calls(lambda route: server)
     asks = [ask(f"R1.Wall.{n}", *each) for n, each in enumerate(zip(routes, endpoints, strict=True))]
     with anyio.fail_after(10):
         await make(calls, await calls.prepare(asks))
@@ -237,6 +244,12 @@ def test_models_of_one_server_take_the_least_that_is_given_for_any_of_them() -> 
     )
     most = {name: models.endpoint(name).max_parallel for name in (*models.models, "a/u")}
     assert most == {"a/x": 2, "a/y": 2, "a/z": 2, "a/v": 1, "a/w": 3, "a/u": None}
+
+
+def test_a_dry_run_says_who_is_asked_one_call_at_a_time() -> None:
+    told = outline(plan_of("fortress", endpoint=Endpoint(HERE, max_parallel=1)))
+    assert told.count(f"\n{HERE} is asked at most 1 call at once; the others wait\n") == 1
+    assert "at once" not in outline(plan_of("fortress"))
 
 
 def test_the_local_file_asks_its_server_one_call_at_a_time() -> None:

@@ -19,6 +19,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
 from orchestrator.imagined import Imagined, Pace, head_of
 from orchestrator.models.base import Endpoint, Reply, Request, Usage
+from orchestrator.models.cli_known import CLIS
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
 from orchestrator.quote import SHORTEST, Quote, Range, quote_of
@@ -156,8 +157,7 @@ async def test_a_run_takes_what_lies_between_the_least_and_the_most(hall: Hall, 
     assert quote.cost_usd.low <= run.spent.cost_usd <= quote.cost_usd.high
 
 
-def test_the_most_is_what_the_budget_would_set_aside_or_more() -> None:
-    """A limit as high as the quote stops no run whose calls are answered."""
+def test_at_the_most_every_answer_is_as_long_as_it_may_be_and_sent_back_once() -> None:
     small, large = quoted(max_output_tokens=100), quoted(max_output_tokens=8000)
     assert small.output.high == 100 * 2 * small.calls.most
     assert large.output.high == 8000 * 2 * large.calls.most
@@ -271,8 +271,10 @@ def test_thinking_is_expected_where_it_is_asked_for() -> None:
 
 def test_an_agent_cli_adds_what_it_puts_around_a_prompt() -> None:
     plain, cli = quoted(), quoted(routes={Role.WALL: ["cli/codex"]})
-    assert cli.input.expected - plain.input.expected > 2 * 1000
-    assert cli.input.high - plain.input.high > 4 * 1000
+    own = CLIS["codex"].own_tokens
+    assert cli.input.low == plain.input.low
+    assert cli.input.expected - plain.input.expected == 2 * own // 4  # Wall's two calls
+    assert cli.input.high - plain.input.high == 4 * own
 
 
 # --------------------------------------------------------------------------------------------------------------- words

@@ -146,8 +146,9 @@ class Endpoint:
         return (*([self.api_key_env] if self.api_key_env else []), *(variable for _, variable in self.header_env))
 
     def server(self, route: str) -> str:
-        """What answers a route: the address, else the agent CLI, else the route itself."""
-        return self.api_base or (route.partition(":")[0] if route.startswith("cli/") else route)
+        """What answers a route: the address, else the command of an agent CLI, else the route itself."""
+        command = f"cli/{self.cli.command}" if self.cli else route.partition(":")[0]
+        return self.api_base or (command if route.startswith("cli/") else route)
 
 
 @dataclass(frozen=True, slots=True)
