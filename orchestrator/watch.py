@@ -36,7 +36,7 @@ class Watch:
         self._news = anyio.Event()
 
     def __call__(self, told: Told) -> None:
-        """Takes an event of the run's stream; it is kept soon. The pieces of a draft are not: they stand in its turn."""
+        """Takes an event of the run's stream; it is kept soon. Pieces of a draft are not: they stand in its turn."""
         if isinstance(told.event, DraftDelta):
             return
         self._waiting.append(told.as_dict())
