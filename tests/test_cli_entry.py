@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,11 @@ def test_the_bundled_file_is_claude_codex_and_gemini() -> None:
         "cli/codex",
         "cli/gemini",
     ]
+
+
+def test_the_example_on_the_page_loads() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "models.md").read_text()
+    (example,) = (block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "cli:" in block)
+    cli = parse_models(example, "models.md").endpoint("cli/our-agent").cli
+    assert cli is not None
+    assert (cli.command, cli.answer.text, cli.exits) == ("our-agent", "reply.text", (("77", "authentication"),))
