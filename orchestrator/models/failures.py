@@ -120,7 +120,7 @@ _WORDS: tuple[tuple[re.Pattern[str], type[ModelError]], ...] = tuple(
         (r"\bmodel[ _]not[ _](?:found|available|supported|exist)|\bmodel_?(?:decommissioned|deprecated)", NoSuchModel),
         (r"\b(?:invalid|unknown)_model\b|not a valid model ID|model identifier is invalid", NoSuchModel),
         (r"non-serverless model|DeploymentNotFound|marked by provider as Legacy", NoSuchModel),
-        (r"request too large", ContextTooLong),
+        (r"request too large|context_length_exceeded|context (?:length|window) (?:was |is )?exceeded", ContextTooLong),
         (r"content_policy|content_filter|content management policy|usage polic", ContentRefused),
         (r"safety system|violat\w+ our|prohibited_content|input was flagged|flagged for", ContentRefused),
     )
