@@ -398,7 +398,7 @@ def _of_one_mind(rounds: Sequence[PlannedRound]) -> Iterator[str]:
         roles.setdefault(route, {})[role] = None
         equals[role, agent, route] += 1
     shared = {route: tuple(together) for route, together in roles.items() if len(together) > 1}
-    crowded = {place: n for place, n in equals.items() if n > 1}
+    crowded = {place: n for place, n in equals.items() if n > 1 and len(roles[place[2]]) < len(Role)}
     told = [f"{listed(together)} ask one model ({route})" for route, together in shared.items()]
     told += [f"{n} seats of {agent} ask one model ({route})" for (_, agent, route), n in crowded.items()]
     cures = [f"--{role.lower()} a,b spreads two over {role}'s seats" for role, _, _ in crowded]

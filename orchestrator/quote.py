@@ -3,7 +3,8 @@
 Low: answers as short as can be, no call repeated, closed as early as can be. Expected: answers of the usual length, and
 one refinement where there are votes. High: every answer as long as it may be, each of them sent back once, every
 refinement; its input is counted by the rules of `budget`, byte for byte. What no quote covers are calls that fail and
-are charged all the same, and a fallback that costs more than the model before it.
+are charged all the same, a fallback that costs more than the model before it, summaries for a small window, and what
+the turns of others add.
 """
 
 from __future__ import annotations

@@ -146,6 +146,8 @@ def test_roles_on_one_model_are_told_with_them() -> None:
     ]
     every = planned(recipe="speed", wind=["ollama/x"], wall=["ollama/x"], door=["ollama/x"])
     assert alike(every) == ["Wind, Wall and Door ask one model (ollama/x)"]
+    alone = planned(wind=["ollama/x"], wall=["ollama/x"], door=["ollama/x"])
+    assert alike(alone) == alike(every)  # which says it of every seat
 
 
 @pytest.mark.parametrize(
