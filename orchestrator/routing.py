@@ -184,7 +184,7 @@ def _flagged(role: Role, name: str, models: ModelsFile, environment: Mapping[str
     if not route.is_usable(environment):
         raise UsageError(
             f"{flag} {name}: {missing(route.lacking(environment))}.",
-            "Set it, or name a model that can be asked: debate-hall doctor shows which.",
+            "Mend that, or name a model that can be asked: debate-hall doctor shows which.",
         )
     return route
 
