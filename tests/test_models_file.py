@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ConfigurationError
+from orchestrator.models.base import Endpoint
 from orchestrator.models_file import load_models_file, models_path, parse_models
 
 CONFIGS = (Path(__file__).parent.parent / "configs",)
@@ -77,3 +78,9 @@ def test_a_key_pasted_into_the_file_is_refused_and_not_repeated(key: str) -> Non
     with pytest.raises(ConfigurationError, match="environment variable") as caught:
         parse_models(f"{MODEL}    api_key_env: {key}", "models.yaml")
     assert key not in str(caught.value)
+
+
+def test_streaming_is_a_default_that_each_model_may_change() -> None:
+    file = parse_models(ROUTES + "models:\n  openai/o: {stream: false}\ndefaults: {stream: true}\n", "models.yaml")
+    assert (file.endpoint("openai/o").stream, file.endpoint("gemini/g").stream) == (False, True)
+    assert parse_models(ROUTES, "models.yaml").endpoint("gemini/g") == Endpoint()
