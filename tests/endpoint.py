@@ -25,7 +25,7 @@ from typing import Any, Literal, Self
 
 from aiohttp import web
 
-from endpoint_dialects import DIALECTS, OPENAI, Dialect, Said
+from endpoint_dialects import DIALECTS, OPENAI, OVERLOADED, Dialect, Said
 from endpoint_voices import plausible
 
 Reply = Callable[["Call"], "str | Answer"]
@@ -81,7 +81,7 @@ class Answer:
     content_type: str = "application/json"
     drop: bool = False  # close the connection without a reply
     torn: bool = False  # close it in the middle of the reply
-    breaks: Literal["end", "garbage", "stall"] | None = None  # what comes in the middle of a streamed reply
+    breaks: Literal["end", "garbage", "stall", "error"] | None = None  # what comes in the middle of a streamed reply
     stall: bool = False  # no reply: wait until the caller goes away
     counted: bool = True  # a completion says how many tokens it took
 
@@ -324,6 +324,8 @@ class ModelServer:
             await stream.write(_server_sent(name, data))
         if answer.torn:
             http.transport.abort()
+        if answer.breaks == "error":
+            await stream.write(_server_sent(*OVERLOADED[call.dialect]))
         if answer.breaks == "garbage":
             await stream.write(b'data: {"choices": [{"del\n\n')
         if answer.breaks == "stall":

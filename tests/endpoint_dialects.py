@@ -224,3 +224,15 @@ def _pieces(text: str) -> list[str]:
 
 OPENAI = OpenAI()
 DIALECTS: tuple[Dialect, ...] = (OPENAI, Anthropic(), Gemini())
+# What each sends in the middle of a stream when it cannot go on.
+OVERLOADED: Mapping[Dialect, Event] = dict(
+    zip(
+        DIALECTS,
+        (
+            ("", {"error": {"message": "The engine is overloaded.", "type": "server_error", "code": 503}}),
+            ("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+            ("", {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}),
+        ),
+        strict=True,
+    )
+)

@@ -36,6 +36,8 @@ from orchestrator.errors import (
     EmptyReply,
     GarbledReply,
     ModelError,
+    Overloaded,
+    ServerFailed,
     TimedOut,
 )
 from orchestrator.hall.terms import Role
@@ -208,9 +210,21 @@ async def test_a_stream_that_breaks_off_is_a_failed_attempt_that_keeps_what_was_
 
 
 @EACH
+async def test_an_error_in_the_middle_of_a_stream_is_told_in_the_providers_words(
+    model: LiteLLM, model_server: ModelServer, name: str
+) -> None:
+    model_server.inject(Answer(TEXT, breaks="error"))
+    failed = await refused(model, asked(model_server, name))
+    assert "verloaded" in failed.message
+    assert type(failed) in (Overloaded, ServerFailed)
+    assert 0 < len(failed.text) < len(TEXT)
+    assert (failed.usage, failed.maybe_billed) == (None, True)
+
+
+@EACH
 async def test_silence_before_the_answer_is_no_stall(model_server: ModelServer, name: str) -> None:
-    model_server.latency_s = 0.3
-    async with aclosing(LiteLLM(stall_s=0.05)) as model:
+    model_server.latency_s = 0.15
+    async with aclosing(LiteLLM(stall_s=0.03)) as model:
         assert (await model.complete(asked(model_server, name))).text
 
 
