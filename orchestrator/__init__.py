@@ -13,11 +13,12 @@ The parts, in the order in which they are best read:
     decision/         what a debate comes to: constraints and their answers, votes, Door's account, the record
     instructions.py  prompt.py       what each step tells its seat; a snapshot and a seat become messages
     journal.py  budget.py            what was asked and what came of it; what may be spent
-    calls.py          one call: its cost set aside, its intent and its outcome written down
+    calls.py  lanes.py               one call: its cost set aside, its intent and its outcome written down; its turn
     faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
     asking.py  settling.py           votes, refinements and the account, from the last synthesis to the end
+    imagined.py  quote.py            a debate that nobody has held yet; what it will take
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
     taking_up.py  resuming.py        a later process goes on with a run; what it needs for that
     watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own

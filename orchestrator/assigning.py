@@ -74,13 +74,15 @@ class Assigning:
         roles = {seat.role for seat, step in steps if step != "checklist"}
         ends = any(self.plan.ends_with(planned, seat) for seat, _ in steps)
         needed = [*([planned.walls[0]] if not roles - {Role.WIND} else []), *([] if ends else [planned.doors[-1]])]
-        room = Message("user", " " * sum(seat.max_output_tokens for seat, _ in steps))  # what they may yet add
+        added = sum(max(self.plan.most_output(seat, route) for route in seat.routes) for seat, _ in steps)
+        room = Message("user", " " * added)  # what they may yet add
         requests = (
             make_request(self.plan, debate.snapshot(), planned, seat, "turn", route=seat.routes[0]) for seat in needed
         )
         bounds = [self.budget.bound_of(replace(request, messages=(*request.messages, room))) for request in requests]
         closing = 0 if ends else 1 if planned.closes or Role.DOOR in roles else 2  # calls, if these are cut off in time
-        seconds = closing * min(self.plan.timeout_s, limits.seconds / _SHARES) if limits.seconds else 0.0
+        longest = max((self.plan.timeout_of(seat.routes[0]) for seat in needed), default=0.0)
+        seconds = closing * min(longest, limits.seconds / _SHARES) if limits.seconds else 0.0
         return Kept(total_bound(bounds), seconds)
 
 

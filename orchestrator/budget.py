@@ -23,6 +23,7 @@ from unicodedata import normalize
 
 from orchestrator.errors import LimitMet, UsageError
 from orchestrator.models.base import Endpoint, Message, Request, Shape, Usage
+from orchestrator.models.cli_known import cli_of
 from orchestrator.models.prices import price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.recipe import NO_LIMITS, Limits
@@ -209,7 +210,7 @@ class Budget:
 
     def _most_read(self, request: Request) -> int:
         """An upper bound of the input, in tokens."""
-        most = _most_tokens(request.messages)
+        most = _most_tokens(request.messages) + _own_tokens(request)
         report = self._reports.get((request.model, request.endpoint))
         said = most if report is None else min(most, report.most_tokens(request.messages))
         return said + _most_tokens_of(request.shape)
@@ -232,17 +233,23 @@ class _Report:
         return self.tokens + _most_tokens(messages[shared:])
 
 
+def _own_tokens(request: Request) -> int:
+    """What an agent CLI puts around a prompt; it is part of what it reports."""
+    cli = cli_of(request.model, request.endpoint)
+    return cli.own_tokens if cli else 0
+
+
 def _most_tokens(messages: Iterable[Message]) -> int:
-    return PER_CALL + sum(PER_MESSAGE + _most_bytes(message.text) for message in messages)
+    return PER_CALL + sum(PER_MESSAGE + most_bytes(message.text) for message in messages)
 
 
 def _most_tokens_of(shape: Shape | None) -> int:
     """The schema that is sent beside the messages, in whichever form a provider counts it."""
-    return 0 if shape is None else PER_SHAPE + _most_bytes(json.dumps(shape.schema))
+    return 0 if shape is None else PER_SHAPE + most_bytes(json.dumps(shape.schema))
 
 
-def _most_bytes(text: str) -> int:
-    """The length in UTF-8, also of the forms that some tokenizers bring a text into first."""
+def most_bytes(text: str) -> int:
+    """The most tokens of a text: its length in UTF-8, also of the forms that some tokenizers bring it into first."""
     if text.isascii():
         return len(text)
     forms = {text, normalize("NFC", text), normalize("NFKC", text)}

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import anyio
 
 from orchestrator.budget import NO_BOUND, Bound, Budget
-from orchestrator.errors import LimitMet, ModelError, TimedOut
+from orchestrator.errors import DebateError, LimitMet, ModelError, TimedOut
 from orchestrator.journal import Ask, Journal, Past
+from orchestrator.lanes import Lanes
 from orchestrator.models.base import Model, Reply
 from orchestrator.models.guarded import Guarded
 
@@ -75,12 +77,14 @@ class Calls:
     Args:
         model_of: the model that serves a route.
         journal: where they are written down; None: nowhere.
+        lanes: how many calls each server takes at once; all batches of a run share them.
     """
 
     model_of: Callable[[str], Model]
     journal: Journal | None = None
     budget: Budget = field(default_factory=Budget)
     time: TimeLimit = NO_TIME_LIMIT
+    lanes: Lanes = field(default_factory=Lanes)
 
     def past(self, ask: Ask) -> tuple[Past, ...]:
         """Returns what came when the same seat asked the same before, in an earlier process of the run too."""
@@ -112,12 +116,47 @@ class Calls:
         return [Ticket(*ticket, kept.seconds) for ticket in zip(asks, bounds, numbers, strict=True)]
 
     async def make(self, ticket: Ticket) -> Reply:
-        """Makes one attempt.
+        """Makes one attempt, once its server takes another call; that wait is none of the call's own time.
 
         Raises:
             ModelError: it failed; that is written down.
-            LimitMet: the run's time was over first. What became of the call nobody knows: its whole bound counts.
+            LimitMet: the run's time was over first. What became of a call that was made nobody knows: its whole bound
+                counts.
         """
+        lane = self.lanes.of(ticket.ask.request)
+        if lane is None:
+            return await self._made(ticket)
+        await self._has_turn(ticket, lane)
+        try:
+            return await self._made(ticket)
+        finally:
+            lane.release()
+
+    async def _has_turn(self, ticket: Ticket, lane: anyio.CapacityLimiter) -> None:
+        """Waits for a call's turn.
+
+        Raises:
+            LimitMet: the run's time was over first, and the call was never made.
+        """
+        try:
+            with anyio.move_on_after(self.time.left(ticket.kept_s)):
+                await lane.acquire()
+                return
+        except BaseException:
+            with suppress(DebateError):  # else it stays uncertain, which is no more than can be told
+                await self._never_made(ticket)
+            raise
+        await self._never_made(ticket)
+        self.time.require(kept_s=ticket.kept_s)
+        raise AssertionError("its time was over")
+
+    async def _never_made(self, ticket: Ticket) -> None:
+        """Sets free what was set aside for a call that waited in vain, and writes down that nothing can be charged."""
+        self.budget.settle(ticket.ask.request, ticket.bound, None, charged=False)
+        if self.journal is not None and ticket.number is not None:
+            await self.journal.never_made(ticket.number)
+
+    async def _made(self, ticket: Ticket) -> Reply:
         request, left = ticket.ask.request, self.time.left(ticket.kept_s)
         request = replace(request, timeout_s=min(request.timeout_s, left)) if left < request.timeout_s else request
         try:

@@ -264,6 +264,7 @@ def _took(seat: PlannedSeat, made: Draft | Failure) -> dict[str, Any]:
         "input": made.usage.input,
         "cached": made.usage.cached,
         "output": made.usage.output,
+        "thinking": made.usage.thinking or None,
         "cost": amount(made.usage.cost_usd),
         "tried": made.tried or None,
     }

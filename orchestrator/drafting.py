@@ -12,6 +12,7 @@ from orchestrator.calls import NO_TIME_LIMIT, NOTHING_KEPT, Calls, Kept, Ticket,
 from orchestrator.drafts import PATIENT, Assignment, Draft, Emit, Failure, Paid, Patience
 from orchestrator.errors import DebateError, ModelError
 from orchestrator.journal import Journal
+from orchestrator.lanes import Lanes
 from orchestrator.models.base import Model
 from orchestrator.seat_at_work import Means, SeatAtWork
 
@@ -26,6 +27,8 @@ class Drafting:
         paid: what drafting adds to with every attempt.
         journal, budget, time: see `Calls`; whoever holds a debate puts in its own.
         dead: routes that no seat asks any more, with the reason.
+        noted: routes of which it was said what they do not take.
+        lanes: how many calls each server takes at once.
     """
 
     model_of: Callable[[str], Model]
@@ -36,6 +39,8 @@ class Drafting:
     budget: Budget = field(default_factory=Budget)
     time: TimeLimit = NO_TIME_LIMIT
     dead: dict[str, ModelError] = field(default_factory=dict)
+    noted: set[str] = field(default_factory=set)
+    lanes: Lanes = field(default_factory=Lanes)
 
     async def all(self, assignments: Sequence[Assignment], kept: Kept = NOTHING_KEPT) -> tuple[Draft | Failure, ...]:
         """Drafts for every seat at once; the results stand in the order of the assignments, never of arrival.
@@ -47,8 +52,8 @@ class Drafting:
             LimitMet: the first calls do not fit the run's limits; none was made.
             LeaseLost, StoreError: nothing can be written down any more.
         """
-        calls = Calls(self.model_of, self.journal, self.budget, self.time)
-        means = Means(calls, self.emit, self.patience, self.paid, self.dead)
+        calls = Calls(self.model_of, self.journal, self.budget, self.time, self.lanes)
+        means = Means(calls, self.emit, self.patience, self.paid, self.dead, self.noted)
         work = [SeatAtWork(means, assignment, kept) for assignment in assignments]
         firsts = [seat.first_ask() for seat in work]
         tickets = iter(await calls.prepare([ask for ask in firsts if ask is not None], kept))

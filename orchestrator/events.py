@@ -53,6 +53,26 @@ class DraftStarted(DraftEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DraftDelta(DraftEvent):
+    """Some lines of a draft, while a model that streams is writing it.
+
+    They are a preview. All that was told so of a slot is taken back when its `retried`, `sent_back`, `fell_back`,
+    `draft_failed` or next `draft_started` follows.
+    """
+
+    type: ClassVar[str] = "draft_delta"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut(DraftEvent):
+    """The model does not take these parameters of the models file or the agent, so it is asked without; told once."""
+
+    type: ClassVar[str] = "left_out"
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFinished(DraftEvent):
     """Tokens are those of the calls that this process made for the draft; `cost_usd` is None when a price is unknown.
 
@@ -67,6 +87,7 @@ class DraftFinished(DraftEvent):
     output: int
     cost_usd: Decimal | None
     known: bool = False
+    thinking: int = 0  # of the tokens out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +102,7 @@ class DraftFailed(DraftEvent):
     cached: int
     output: int
     cost_usd: Decimal | None
+    thinking: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +259,8 @@ Event = (
     RunStarted
     | RoundStarted
     | DraftStarted
+    | DraftDelta
+    | LeftOut
     | DraftFinished
     | DraftFailed
     | Retried

@@ -164,13 +164,17 @@ class Journal:
         )
         await self._write([(outcome, words.text if words else None, words.salt if words else None)])
 
+    async def never_made(self, number: int) -> None:
+        """Notes that a call was not made after all: the run was over while it waited for its turn."""
+        await self._write([(Outcome(at=self._now(), intent=number, failed=_NEVER_MADE), None, None)])
+
     def past(self, ask: Ask) -> tuple[Past, ...]:
         """Returns what came when the same seat asked the same before, in order."""
         intents = self._same(ask)
         return tuple(
             _past(line, line.record, intents[line.record.intent])
             for line in (self._lines if intents else ())
-            if isinstance(line.record, Outcome) and line.record.intent in intents
+            if isinstance(line.record, Outcome) and line.record.intent in intents and line.record.failed != _NEVER_MADE
         )
 
     def _same(self, ask: Ask) -> dict[int, Intent]:
@@ -238,6 +242,7 @@ class Journal:
         return iso_utc(self._clock(), "milliseconds")
 
 
+_NEVER_MADE = "never_made"
 _UNCOUNTED = Usage(input=0, cached=0, output=0, cost_usd=None)
 
 
@@ -261,14 +266,15 @@ def _asked(messages: Sequence[Message]) -> str:
 def _counts(usage: Usage | None) -> dict[str, Any]:
     if usage is None:
         return {}
-    return {"input": usage.input, "cached": usage.cached, "output": usage.output, "cost": amount(usage.cost_usd)}
+    tokens = {"input": usage.input, "cached": usage.cached, "output": usage.output, "thinking": usage.thinking or None}
+    return {**tokens, "cost": amount(usage.cost_usd)}
 
 
 def _usage(outcome: Outcome) -> Usage | None:
     if outcome.input is None:
         return None
     cost = None if outcome.cost is None else Decimal(outcome.cost)
-    return Usage(input=outcome.input, cached=outcome.cached or 0, output=outcome.output or 0, cost_usd=cost)
+    return Usage(outcome.input, outcome.cached or 0, outcome.output or 0, cost, outcome.thinking or 0)
 
 
 def _bound(intent: Intent) -> Bound:

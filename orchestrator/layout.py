@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 from orchestrator.errors import UsageError
 from orchestrator.hall.terms import Mode, Role
+
+T = TypeVar("T")
 
 
 class RoundShape(NamedTuple):
@@ -91,6 +94,13 @@ def seat_order(shapes: tuple[RoundShape, ...], seats: tuple[int, int, int]) -> t
             spoken[index] += shape[index]
         rounds.append(tuple(slots))
     return tuple(rounds)
+
+
+def spread(lists: Sequence[Sequence[T]], seat: int) -> tuple[T, ...]:
+    """What a role's lists come to for its seat of that number, 0-based: each list begins one further with every seat,
+    goes round, and is followed by the next."""
+    begun = (name for each in lists for name in (*each[seat % len(each) :], *each[: seat % len(each)]))
+    return tuple(dict.fromkeys(begun))
 
 
 def _totals(turns: int, ratio: tuple[int, int, int], rounds: int) -> list[int]:

@@ -6,7 +6,8 @@ The shapes below are the file's format, key for key (DESIGN section 4).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +15,23 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
+from orchestrator.cli_entry import CliEntry, variable_name
 from orchestrator.errors import ConfigurationError
-from orchestrator.models.base import Endpoint
+from orchestrator.hall.terms import Role
+from orchestrator.models.base import Effort, Endpoint
+from orchestrator.models.cli_known import CLIS, cli_name, is_cli
+from orchestrator.secrets import find_secret
 from orchestrator.shelves import is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
+from orchestrator.yaml_tree import Place
 
 SUFFIXES = (".yaml", ".yml")
+# What an entry of an agent CLI may say; the rest is for models that are asked over HTTP.
+_OF_CLIS = {
+    *("cli", "input_cost_per_token", "cached_cost_per_token", "output_cost_per_token", "context_tokens"),
+    *("json_schema", "effort", "max_output_tokens", "timeout_s", "max_parallel"),
+}
+_ROLES = {role.lower(): role for role in Role}
 
 
 def models_path(name: str, shelves: Sequence[Path]) -> Path:
@@ -40,11 +52,21 @@ def models_path(name: str, shelves: Sequence[Path]) -> Path:
 def load_models_file(name: str, shelves: Sequence[Path]) -> ModelsFile:
     """Loads a models file by name or path.
 
+    One that describes agent CLIs decides which programs run, so in a working folder, which may be anybody's, it is
+    taken only by its path.
+
     Raises:
         ConfigurationError: it is not there, or says something wrong.
     """
     path = models_path(name, shelves)
-    return parse_models(read(path), str(path))
+    models = parse_models(read(path), str(path))
+    if not is_path(name, SUFFIXES) and not path.is_absolute() and any(entry.cli for entry in models.models.values()):
+        raise ConfigurationError(
+            "This file of the working folder says which commands are run.",
+            f"Read it, and name it by its path if that is what you want: --models ./{path}",
+            source=str(path),
+        )
+    return models
 
 
 def parse_models(text: str, source: str) -> ModelsFile:
@@ -60,9 +82,14 @@ def route_name(name: str) -> str:
     """Checks one route; a shape's validator, so what it raises is `fault`'s."""
     if not name or not name.isprintable() or " " in name:
         raise fault("must be the name of a model, such as openai/gpt-5.", "Write provider/model.")
-    if name.startswith("cli/"):
-        raise fault(f"{name:.80} cannot be used: agent CLIs are not supported yet.", "Name a model: provider/model.")
+    if is_cli(name) and not re.fullmatch(r"cli/[A-Za-z0-9][A-Za-z0-9_.-]*(?::[A-Za-z0-9]\S*)?", name):
+        raise fault(f"{name:.80} names no agent CLI.", "Write cli/codex, or cli/codex:MODEL.")
     return name
+
+
+def route_names(text: str) -> tuple[str, ...]:
+    """The routes that one flag names: `a,b,c` is a list to be spread over the seats of its role."""
+    return tuple(name.strip() for name in text.split(","))
 
 
 def _web_address(text: str) -> str:
@@ -79,14 +106,22 @@ def _web_address(text: str) -> str:
     return text
 
 
-def _variable(name: str) -> str:
-    # Keys hold small letters, so a key pasted here is never taken for a variable; nor is it shown.
-    if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
-        raise fault(
-            "must be the name of an environment variable, in capitals; this is none, or it is a key.",
-            "Put the key into the environment (export LOCAL_KEY=...), and LOCAL_KEY here.",
-        )
+def _header_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise fault("is no name of an HTTP header.", "Such as X-Team.")
     return name
+
+
+def _header_value(value: str) -> str:
+    if not value.isprintable() or not value.isascii() or find_secret(value) is not None:
+        raise fault("must be one line of plain text that is no key.", "Name a key's variable in header_env.")
+    return value
+
+
+def _word(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/-]*", value):
+        raise fault("must be one plain word, such as eu-central-1.")
+    return value
 
 
 def _at_least_one(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -100,6 +135,11 @@ RouteNames = Annotated[tuple[RouteName, ...], AfterValidator(_at_least_one)]
 Cost = Annotated[Decimal, Field(ge=0, le=1)]
 
 
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+HeaderValue = Annotated[str, AfterValidator(_header_value)]
+Word = Annotated[str, AfterValidator(_word)]
+
+
 class ByCognition(Shape):
     PATHOS: RouteNames
     ETHOS: RouteNames
@@ -110,12 +150,24 @@ class ModelEntry(Shape):
     """What litellm cannot know about a model. Prices are in US dollars per token."""
 
     api_base: Annotated[str, AfterValidator(_web_address)] | None = None
-    api_key_env: Annotated[str, AfterValidator(_variable)] | None = None
+    api_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
     input_cost_per_token: Cost | None = None
     cached_cost_per_token: Cost | None = None
     output_cost_per_token: Cost | None = None
     context_tokens: Annotated[int, Field(ge=1)] | None = None
     json_schema: bool | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    effort: Effort | None = None
+    max_output_tokens: Annotated[int, Field(ge=1)] | None = None
+    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    max_parallel: Annotated[int, Field(ge=1)] | None = None
+    stream: bool | None = None
+    headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
+    header_env: dict[HeaderName, Annotated[str, AfterValidator(variable_name)]] = Field(default_factory=dict)
+    api_version: Word | None = None
+    region: Word | None = None
+    project: Word | None = None
+    cli: CliEntry | None = None
 
     @model_validator(mode="after")
     def _price_is_whole(self) -> ModelEntry:
@@ -130,17 +182,74 @@ class ModelEntry(Shape):
 class Defaults(Shape):
     max_output_tokens: Annotated[int, Field(ge=1)] = 4000
     timeout_s: Annotated[float, Field(gt=0)] = 180.0
+    stream: bool = False
 
 
 class ModelsFile(Shape):
-    """A models file, key for key (DESIGN section 4)."""
+    """A models file, key for key (DESIGN section 4). In `agents` the name of a role stands for all of its seats."""
 
     routes: ByCognition
     agents: dict[str, RouteNames] = Field(default_factory=dict)
     models: dict[RouteName, ModelEntry] = Field(default_factory=dict)
     defaults: Defaults = Defaults()
 
+    @model_validator(mode="after")
+    def _clis_are_described(self) -> ModelsFile:
+        for name, entry in self.models.items():
+            if entry.cli is not None and not is_cli(name):
+                raise fault("is for models whose names begin with cli/.", at=("models", name, "cli"))
+            for key in entry.model_fields_set - _OF_CLIS if is_cli(name) else ():
+                raise fault("is nothing that an agent CLI takes.", at=("models", name, key))
+        return self
+
+    @model_validator(mode="after")
+    def _clis_are_known(self) -> ModelsFile:
+        for place, names in self._named():
+            for name in filter(is_cli, names):
+                if cli_name(name) not in {*CLIS, *self._described}:
+                    cure = f"The known ones are {', '.join(CLIS)}; another needs `cli: {{command: ...}}` under models."
+                    raise fault(f"{name:.80} is no agent CLI that is known.", cure, at=place)
+        return self
+
+    @property
+    def _described(self) -> set[str]:
+        """The CLIs whose command the file gives."""
+        return {cli_name(name) for name, entry in self.models.items() if entry.cli and entry.cli.command}
+
+    def _named(self) -> Iterator[tuple[Place, Iterable[str]]]:
+        """Every list of routes in the file, and where it stands."""
+        yield from ((("routes", name), routes) for name, routes in self.routes)
+        yield from ((("agents", name), routes) for name, routes in self.agents.items())
+        yield from ((("models", name), (name,)) for name in self.models)
+
+    @property
+    def by_agent(self) -> dict[str, tuple[str, ...]]:
+        """The routes of single agents."""
+        return {agent: names for agent, names in self.agents.items() if agent not in _ROLES}
+
+    @property
+    def by_role(self) -> dict[Role, tuple[str, ...]]:
+        """The routes that are spread over the seats of a role."""
+        return {_ROLES[name]: names for name, names in self.agents.items() if name in _ROLES}
+
     def endpoint(self, model: str) -> Endpoint:
-        """Where calls to a model go; an empty one when the file does not say."""
-        entry = self.models.get(model)
-        return Endpoint(**entry.model_dump()) if entry else Endpoint()
+        """Where calls to a model go; an empty one when the file does not say.
+
+        Models of one server take the least `max_parallel` that is given for any of them. How a CLI is run holds for
+        all of its models.
+        """
+        asked = _endpoint(model, self.models.get(model))
+        if is_cli(model) and asked.cli is None:
+            asked = replace(asked, cli=_endpoint(model, self.models.get(f"cli/{cli_name(model)}")).cli)
+        server = asked.server(model)
+        siblings = (entry for name, entry in self.models.items() if _endpoint(name, entry).server(name) == server)
+        given = [entry.max_parallel for entry in siblings if entry.max_parallel is not None]
+        streams = (self.defaults.stream or None) if asked.stream is None else asked.stream
+        return replace(asked, max_parallel=min(given, default=None), stream=streams)
+
+
+def _endpoint(model: str, entry: ModelEntry | None) -> Endpoint:
+    if entry is None:
+        return Endpoint()
+    members = entry.model_dump() | {"cli": entry.cli.described(cli_name(model)) if entry.cli else None}
+    return Endpoint(**members | {name: tuple(members[name].items()) for name in ("headers", "header_env")})

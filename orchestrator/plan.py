@@ -6,7 +6,9 @@ files have changed. The runner reads a plan and nothing else.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal
 
 from pydantic import Field, ValidationError
@@ -18,12 +20,14 @@ from orchestrator.hall.debate import REHEARSAL, Debate
 from orchestrator.hall.inputs import require_name
 from orchestrator.hall.ledger import plan_digest
 from orchestrator.hall.terms import Mode, Role
-from orchestrator.layout import Slot
+from orchestrator.layout import Slot, spread
 from orchestrator.models.base import Endpoint
 from orchestrator.models.rehearsal import NAME as REHEARSAL_ROUTE
+from orchestrator.models_file import route_names
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe
 from orchestrator.routing import Routing
 from orchestrator.strict_yaml import Shape
+from orchestrator.wording import listed
 
 OnFailure = Literal["pause", "degrade"]
 
@@ -127,7 +131,8 @@ class Plan(Shape):
         """Returns the plan as somebody who took the run up wants it to go on."""
 
         def reseated(seat: PlannedSeat) -> PlannedSeat:
-            return seat.model_copy(update={"routes": changes.routes.get(seat.role, seat.routes)})
+            asked = [route_names(text) for text in changes.routes.get(seat.role, ())]
+            return seat.model_copy(update={"routes": spread(asked, self._place_of(seat)) or seat.routes})
 
         def redone(planned: PlannedRound) -> PlannedRound:
             seats = {name: tuple(map(reseated, getattr(planned, name))) for name in ("winds", "walls", "doors")}
@@ -141,8 +146,21 @@ class Plan(Shape):
         }
         return self.model_copy(update=update)
 
+    def _place_of(self, seat: PlannedSeat) -> int:
+        """The place of a seat among the recipe's of its role, from 0."""
+        seats = self.recipe.seats_of(seat.role)
+        return next((n for n, each in enumerate(seats) if (each.agent, each.lens) == (seat.agent, seat.lens)), 0)
+
     def endpoint(self, route: str) -> Endpoint:
         return self.endpoints.get(route, Endpoint())
+
+    def most_output(self, seat: PlannedSeat, route: str) -> int:
+        """How many tokens a seat's answer may have through a route."""
+        return self.endpoint(route).max_output_tokens or seat.max_output_tokens
+
+    def timeout_of(self, route: str) -> float:
+        """How many seconds a call to a route may take."""
+        return self.endpoint(route).timeout_s or self.timeout_s
 
     @property
     def mode(self) -> Mode:
@@ -229,7 +247,8 @@ class Plan(Shape):
 class Changes(Shape):
     """What a run does otherwise than its pinned plan, since somebody took it up again.
 
-    `routes` wins over those of every seat of a role; of `limits` only those count that are given.
+    `routes` wins over those of every seat of a role, `a,b` spread over them; of `limits` only those count that are
+    given.
     """
 
     routes: dict[Role, tuple[str, ...]] = Field(default_factory=dict)
@@ -286,9 +305,8 @@ def make_plan(
     rounds = tuple(_round(recipe, agents, routing, number, slots) for number, slots in enumerate(recipe.slots, 1))
     routes = [
         route
-        for planned in rounds
-        for seat in planned.seats
-        for route in routing.of(seat.role, seat.agent)
+        for slot in chain.from_iterable(recipe.slots)
+        for route in routing.of(slot.role, recipe.seats_of(slot.role)[slot.seat].agent, slot.seat)
         if route.endpoint != Endpoint()
     ]
     return Plan(
@@ -303,7 +321,7 @@ def make_plan(
         endpoints={route.model: route.endpoint for route in routes},
         timeout_s=routing.timeout_s,
         rounds=rounds,
-        notices=(*routing.notices, *_not_yet(recipe)),
+        notices=(*routing.notices, *_of_one_mind(rounds), *_not_yet(recipe)),
         limits=recipe.limits.model_copy(update=limits.model_dump(exclude_none=True)),
         on_failure=on_failure,
     )
@@ -346,7 +364,7 @@ def _round(
                 role=slot.role,
                 agent=seat.agent,
                 lens=seat.lens,
-                routes=_routes(routing, slot.role, seat.agent),
+                routes=_routes(routing, slot, seat.agent),
                 temperature=agent.temperature,
                 max_output_tokens=agent.max_output_tokens or routing.max_output_tokens,
             )
@@ -355,14 +373,38 @@ def _round(
     return PlannedRound(number=number, winds=winds, walls=walls, doors=doors)
 
 
-def _routes(routing: Routing, role: Role, agent: str) -> tuple[str, ...]:
-    routes = tuple(route.model for route in routing.of(role, agent))
+def _routes(routing: Routing, slot: Slot, agent: str) -> tuple[str, ...]:
+    routes = tuple(route.model for route in routing.of(slot.role, agent, slot.seat))
     if REHEARSAL_ROUTE in routes[1:]:
         raise UsageError(
-            f"{role} {agent} would fall back to the rehearsal, which is no model: its worksheet would pass for a turn.",
+            f"{slot.role} {agent} would fall back to the rehearsal, which is no model: its worksheet would pass for a "
+            "turn.",
             "Leave it out of the fallbacks, or name it first and alone.",
         )
     return routes
+
+
+def _of_one_mind(rounds: Sequence[PlannedRound]) -> Iterator[str]:
+    """Says in one sentence which voices that should differ are one model."""
+    seats = dict.fromkeys(
+        (seat.role, seat.agent, seat.lens, seat.routes[0])
+        for planned in rounds
+        for seat in planned.seats
+        if seat.routes[0] != REHEARSAL_ROUTE
+    )
+    roles: dict[str, dict[Role, None]] = {}
+    equals: Counter[tuple[Role, str, str]] = Counter()
+    for role, agent, _, route in seats:
+        roles.setdefault(route, {})[role] = None
+        equals[role, agent, route] += 1
+    shared = {route: tuple(together) for route, together in roles.items() if len(together) > 1}
+    crowded = {place: n for place, n in equals.items() if n > 1 and len(roles[place[2]]) < len(Role)}
+    told = [f"{listed(together)} ask one model ({route})" for route, together in shared.items()]
+    told += [f"{n} seats of {agent} ask one model ({route})" for (_, agent, route), n in crowded.items()]
+    cures = [f"--{role.lower()} a,b spreads two over {role}'s seats" for role, _, _ in crowded]
+    cures += [f"--{together[-1].lower()} names another" for together in shared.values()]
+    if told:
+        yield f"{'; '.join(told)}. Different models disagree better: {cures[0]}."
 
 
 def slot_name(round: int, role: Role, place: int | str) -> str:

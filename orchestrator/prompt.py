@@ -142,14 +142,15 @@ def _task(plan: Plan, snapshot: Snapshot, planned: PlannedRound, seat: PlannedSe
 
 
 def _request(plan: Plan, seat: PlannedSeat, task: Task, messages: tuple[Message, ...], route: str) -> Request:
+    endpoint = plan.endpoint(route)
     return Request(
         model=route,
         messages=messages,
         task=task,
-        max_output_tokens=seat.max_output_tokens,
-        timeout_s=plan.timeout_s,
-        temperature=seat.temperature,
-        endpoint=plan.endpoint(route),
+        max_output_tokens=plan.most_output(seat, route),
+        timeout_s=plan.timeout_of(route),
+        temperature=seat.temperature if endpoint.temperature is None else endpoint.temperature,
+        endpoint=endpoint,
     )
 
 

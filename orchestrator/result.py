@@ -28,6 +28,7 @@ _NOTHING: dict[str, Any] = {
     "turns": [],
     "tokens": {"input": 0, "cached": 0, "output": 0},
     "cost_usd": "0",
+    "quote": None,
     "rehearsal": False,
     "degraded": False,
     "substitutions": [],
@@ -45,8 +46,13 @@ def decided(
     files: Sequence[Path],
     exit_code: int,
     uncertain: Sequence[Uncertain] = (),
+    quote: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The outcome of a run that came to its end; tokens and cost are those of all its calls, of every process."""
+    """The outcome of a run that came to its end; tokens and cost are those of all its calls, of every process.
+
+    Args:
+        quote: what it was to take, as `Quote.described` tells it.
+    """
     plain = record.model_dump(mode="json", by_alias=True)
     return {
         **_NOTHING,
@@ -59,6 +65,7 @@ def decided(
         "rounds": debate.state.round,
         "turns": [_turn(line) for line in debate.turns],
         **_taken(spent),
+        "quote": quote,
         "rehearsal": record.rehearsal,
         "degraded": bool(record.degraded),
         "uncertain": [_call(call) for call in uncertain],
@@ -84,6 +91,7 @@ def failed(
     spent: Usage = NOTHING,
     debate: Debate | None = None,
     uncertain: Sequence[Uncertain] = (),
+    quote: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The outcome of a run that did not come to its end: what happened, what it took, and the turns that stand."""
     outcome = {
@@ -93,6 +101,7 @@ def failed(
         "error": told(error),
         "uncertain": [_call(call) for call in uncertain],
         **_taken(spent),
+        "quote": quote,
     }
     if debate is None:
         return outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
@@ -16,10 +16,11 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.journal import Journal
 from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.models_file import route_names
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Recipe, load_recipe, with_ending
 from orchestrator.shelves import folders
-from orchestrator.wanted import DEFAULT_MODELS, Wanted, endpoints_of, routing_of
+from orchestrator.wanted import DEFAULT_MODELS, Wanted, bring_keys, endpoints_of, routing_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,13 @@ def resumable(hall: Hall, thread_id: str) -> Resumable:
     return Resumable(debate, journal, plan, Path(folder) if folder else None, Path(adr) if adr else None)
 
 
-def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, str]) -> Changes:
+def changes_wanted(found: Resumable, wanted: Wanted, environment: MutableMapping[str, str]) -> Changes:
     """What somebody who resumes a run wants to be otherwise, judged before anything is begun.
 
     Args:
         wanted: of it count the voices, the models file that knows their addresses and prices, the limits, the assumed
             price and what happens on failure; those that are given take the place of the ones so far.
-        environment: where keys are looked for.
+        environment: where keys are looked for; those that stand elsewhere are put into it.
 
     Raises:
         UsageError: a model cannot be used, or a limit cannot be kept.
@@ -80,13 +81,20 @@ def changes_wanted(found: Resumable, wanted: Wanted, environment: Mapping[str, s
             f"The models file {wanted.models} changes nothing by itself: a run goes on with the models of its start.",
             "Name the models to ask from here on, for Wind, Wall or Door.",
         )
-    if REHEARSAL in {route for routes in named.values() for route in routes} and not found.plan.is_rehearsal:
+    routes_named = {route for texts in named.values() for text in texts for route in route_names(text)}
+    if REHEARSAL in routes_named and not found.plan.is_rehearsal:
         raise UsageError(
             "A debate between models cannot go on with the rehearsal: its worksheet would pass for a turn.",
             "Name a model.",
         )
+    bring_keys(environment, found.plan.endpoints_in_use)
     routing = routing_of(wanted.models, environment, named) if named else None
-    asked = {route.model: route.endpoint for role in named for route in (routing.flags[role] if routing else ())}
+    asked = {
+        route.model: route.endpoint
+        for role in named
+        for routes in (routing.flags[role] if routing else ())
+        for route in routes
+    }
     known = endpoints_of({**found.plan.endpoints_in_use, **asked}, wanted.assumed)
     changes = Changes(
         routes=named,

@@ -22,6 +22,7 @@ from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.forecast import calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.hall.debate import Debate
 from orchestrator.plan import Plan, PlannedRound
+from orchestrator.quote import Quote
 from orchestrator.recipe import NO_LIMITS
 from orchestrator.wording import counted
 
@@ -161,8 +162,8 @@ def describe(plan: Plan, pinned: str | None = None) -> dict[str, Any]:
     }
 
 
-def outline(plan: Plan) -> str:
-    """Returns a plan as a screen of text: its rounds, a seat a line."""
+def outline(plan: Plan, quote: Quote | None = None) -> str:
+    """Returns a plan as a screen of text: its rounds, a seat a line, and what they will take."""
     recipe = plan.recipe
     lines = [
         f"{recipe.name}: {recipe.summary}",
@@ -176,7 +177,7 @@ def outline(plan: Plan) -> str:
             for seat in planned.seats
         ]
     lines += ["", *map(_piece, plan.evidence)]
-    lines += [*_ending(plan), _calls(plan)]
+    lines += [*_ending(plan), _calls(plan), *_one_by_one(plan), *(quote.lines() if quote else ())]
     lines += [f"limits: {plan.limits}; at a limit: {recipe.on_limit}"] if plan.limits != NO_LIMITS else []
     lines += [f"note: {notice}" for notice in plan.notices]
     return "\n".join(lines) + "\n"
@@ -201,6 +202,14 @@ def _calls(plan: Plan) -> str:
     waiting = f"at least {chain.least} and up to {chain.most}" if chain.least < chain.most else f"{chain.least}"
     again = "" if plan.is_rehearsal else "; an answer that fails or is sent back takes one more"
     return f"{calls} calls, {waiting} of them one after another{again}"
+
+
+def _one_by_one(plan: Plan) -> Iterator[str]:
+    """The servers that take only so many calls at once: with them more calls wait for one another."""
+    bounded = ((endpoint.server(route), endpoint.max_parallel) for route, endpoint in plan.endpoints_in_use.items())
+    for server, most in dict.fromkeys(bounded):
+        if most is not None:
+            yield f"{server} is asked at most {counted(most, 'call')} at once; the others wait"
 
 
 def _consensus(plan: Plan) -> dict[str, Any]:

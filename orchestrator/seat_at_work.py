@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -20,7 +21,18 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from orchestrator.calls import Calls, Kept, Ticket
 from orchestrator.drafts import Assignment, Draft, Emit, Failure, Paid, Patience
 from orchestrator.errors import BadRequest, ContextTooLong, DebateError, DegenerateReply, LimitMet, ModelError
-from orchestrator.events import DraftFailed, DraftFinished, DraftStarted, Event, FellBack, Retried, SentBack, Summarised
+from orchestrator.events import (
+    DraftDelta,
+    DraftFailed,
+    DraftFinished,
+    DraftStarted,
+    Event,
+    FellBack,
+    LeftOut,
+    Retried,
+    SentBack,
+    Summarised,
+)
 from orchestrator.faults import KINDS, fault_of, repair_of
 from orchestrator.journal import Ask, Heard, Past
 from orchestrator.models.base import Message, Request, Step, Usage
@@ -45,6 +57,7 @@ class Means(NamedTuple):
     patience: Patience
     paid: Paid
     dead: dict[str, ModelError]  # routes that no seat asks any more, with the reason
+    noted: set[str]  # routes of which it was said what they do not take
 
 
 class _Answer(NamedTuple):
@@ -281,6 +294,9 @@ class SeatAtWork:
             self._keep_useless(error, request)
             raise
         self._take(reply.usage)
+        if reply.left_out and request.model not in self.by.noted:
+            self.by.noted.add(request.model)
+            self._emit(LeftOut(**_told(self.assignment, request.model), parameters=reply.left_out))
         try:
             await calls.keep(ticket, reply)
         except DebateError:  # it is paid for, and has no other place any more
@@ -306,7 +322,13 @@ class SeatAtWork:
         return self.assignment.useless(text) is None
 
     def _ask(self, request: Request, step: Step | None = None) -> Ask:
-        return Ask(self.assignment.seat.slot, step or self.assignment.step, cleaned(request))
+        sent = cleaned(request)
+        if step is None and request.endpoint.stream:
+            sent = replace(sent, hear=partial(self._hear, request.model))
+        return Ask(self.assignment.seat.slot, step or self.assignment.step, sent)
+
+    def _hear(self, route: str, text: str) -> None:
+        self._emit(DraftDelta(**_told(self.assignment, route), text=text))
 
     async def _sleep(self, seconds: float) -> None:
         self.by.calls.time.require(seconds, self.kept.seconds)
@@ -319,7 +341,8 @@ class SeatAtWork:
 
     def _paid_now(self) -> dict[str, Any]:
         paid = total(self.paid_now)
-        return {"input": paid.input, "cached": paid.cached, "output": paid.output, "cost_usd": paid.cost_usd}
+        tokens = {"input": paid.input, "cached": paid.cached, "output": paid.output, "thinking": paid.thinking}
+        return {**tokens, "cost_usd": paid.cost_usd}
 
     def _keep_useless(self, error: ModelError, request: Request) -> None:
         if error.text:

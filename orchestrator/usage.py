@@ -13,13 +13,15 @@ MOST = 10**9  # of US dollars, tokens or seconds: a higher limit is a slip of th
 class Usage:
     """Tokens as the provider counted them: `cached` is the part of `input` its prompt cache served.
 
-    `cost_usd` is None when a price is unknown; unknown is never zero.
+    `thinking` is the part of `output` that was thought and not said, as far as anybody tells. `cost_usd` is None when a
+    price is unknown; unknown is never zero.
     """
 
     input: int
     cached: int
     output: int
     cost_usd: Decimal | None
+    thinking: int = 0
 
 
 NOTHING = Usage(input=0, cached=0, output=0, cost_usd=Decimal(0))
@@ -39,4 +41,5 @@ def total(usages: Iterable[Usage]) -> Usage:
         cached=sum(usage.cached for usage in taken),
         output=sum(usage.output for usage in taken),
         cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
+        thinking=sum(usage.thinking for usage in taken),
     )

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
 from pathlib import Path
 
 from orchestrator.agent import SUFFIX, Agent, load_agent
 from orchestrator.budget import require_prices
+from orchestrator.discovery import find_stand_ins
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.evidence import DEFAULT_TOKENS, gather
-from orchestrator.hall.terms import Role
+from orchestrator.hall.terms import Cognition, Role
+from orchestrator.keychain import Keys, bring, unread_file
 from orchestrator.models.base import Endpoint
 from orchestrator.models.prices import parse_price, price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
-from orchestrator.models_file import ModelsFile, load_models_file
+from orchestrator.models_file import SUFFIXES, ModelsFile, load_models_file, route_names
 from orchestrator.plan import OnFailure, Plan, make_plan
 from orchestrator.prompt import PROTOCOL
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe, with_ending, with_tier
+from orchestrator.route import KEYS, Route
 from orchestrator.routing import Routing, resolve
-from orchestrator.shelves import folders, standing
+from orchestrator.shelves import folders, is_path, standing
 from orchestrator.strict_yaml import did_you_mean
 
 DEFAULT_MODELS = "models"  # the models file that is taken when none is named
@@ -34,7 +39,7 @@ class Wanted:
         recipe: a name in any case, or a file.
         tier: replaces the seats of a recipe that has a tier (`2`, `3:security`).
         models: a models file, by name or path.
-        voices: for a role the models to ask, in order; they win over the models file.
+        voices: for a role the models to ask, in order; they win over the models file. `a,b` are spread over its seats.
         rehearse: ask no model at all.
         context: files, folders, globs, ranges of git revisions, `-` for standard input; `evidence.gather` says more.
         limits: those that are given win over the recipe's.
@@ -63,7 +68,7 @@ class Wanted:
 
 def prepare(
     wanted: Wanted,
-    environment: Mapping[str, str],
+    environment: MutableMapping[str, str],
     base: Path,
     within: Sequence[Path] | None = None,
     standard_input: Callable[[], bytes] | None = None,
@@ -71,7 +76,7 @@ def prepare(
     """Resolves and pins everything.
 
     Args:
-        environment: where keys are looked for.
+        environment: where keys are looked for; those that stand elsewhere are put into it (`keychain`).
         base: the folder that context paths start from.
         within: the only folders that context may come from; None is everywhere.
         standard_input: reads it, where the context is to have it.
@@ -152,28 +157,82 @@ def endpoints_of(endpoints: Mapping[str, Endpoint], assumed: str | None) -> dict
     }
 
 
-def routing_of(models: str, environment: Mapping[str, str], voices: Mapping[Role, Sequence[str]]) -> Routing:
-    """The usable routes.
+@dataclass(frozen=True, slots=True)
+class Speakers:
+    """Who can speak: a models file, the keys that were found for it, and the routes that can be used."""
+
+    models: ModelsFile
+    keys: Keys
+    routing: Routing
+
+
+def routing_of(models: str, environment: MutableMapping[str, str], voices: Mapping[Role, Sequence[str]]) -> Routing:
+    """The usable routes, as `speakers` finds them."""
+    return speakers(models, environment, voices).routing
+
+
+def speakers(models: str, environment: MutableMapping[str, str], voices: Mapping[Role, Sequence[str]]) -> Speakers:
+    """Finds out who can speak.
 
     Args:
-        models: a models file, by name or path.
+        models: a models file, by name or path. One that is named is taken at its word; for the default others stand in.
+        environment: where keys are looked for; those that stand elsewhere are put into it.
         voices: for a role the models to ask, in order; they win.
 
     Raises:
-        UsageError: the file says something wrong, or a model that was named cannot be used.
+        UsageError: a file says something wrong, or a model that was named cannot be used.
     """
-    return resolve(_models(models), environment, voices)
+    file = _models(models)
+    keys = bring_keys(environment, {name: file.endpoint(name) for name in routes_in(file, voices)}, models)
+    stand_ins = partial(find_stand_ins, environment) if models == DEFAULT_MODELS else None
+    routing = resolve(file, environment, voices, stand_ins, date.today())
+    hint = "" if keys.sources else unread_file() or _unused(environment)
+    notices = (*keys.notices, *([hint] if hint and any(routing.cognitions.values()) else ()), *routing.notices)
+    return Speakers(file, keys, replace(routing, notices=notices, hint=hint))
+
+
+def _unused(environment: Mapping[str, str]) -> str:
+    """The sentence about a key that is set, and that no route asks for; or nothing."""
+    provider, name = next(
+        ((provider, name) for provider, names in KEYS.items() for name in names if environment.get(name, "").strip()),
+        ("", ""),
+    )
+    return f"{name} is set, and no route asks {provider}: name one, such as --wind {provider}/…." if name else ""
+
+
+def routes_in(file: ModelsFile, voices: Mapping[Role, Sequence[str]]) -> Iterator[str]:
+    """All routes that a run could ask; where every role's are named, the file's have no say."""
+    for text in (text for texts in voices.values() for text in texts):
+        yield from route_names(text)
+    if not all(voices.get(role) for role in Role):
+        for names in (*(getattr(file.routes, cognition) for cognition in Cognition), *file.agents.values()):
+            yield from names
+
+
+def variables_of(file: ModelsFile) -> tuple[tuple[str, ...], ...]:
+    """The variables that the routes of a models file need, of each group one."""
+    routes = (Route(name, file.endpoint(name)) for name in routes_in(file, {}))
+    return tuple(dict.fromkeys(group for route in routes for group in route.needed_variables))
+
+
+def bring_keys(
+    environment: MutableMapping[str, str], routes: Mapping[str, Endpoint], models: str = DEFAULT_MODELS
+) -> Keys:
+    """Puts the keys that routes need and that stand elsewhere into the environment."""
+    needed = [group for name, endpoint in routes.items() for group in Route(name, endpoint).needed_variables]
+    return bring(environment, needed, Path(models) if is_path(models, SUFFIXES) else None)
 
 
 def _models(name: str) -> ModelsFile:
     """The models file; a route for an agent that nobody has would never be taken, and nobody would notice."""
     models = load_models_file(name, folders("configs"))
     known = standing(folders("agents"), (SUFFIX,))
-    for agent in models.agents:
+    for agent in models.by_agent:
         if agent not in known:
             raise ConfigurationError(
                 f"There is no agent called {agent!r:.80}.",
-                did_you_mean(agent, known) or f"The agents are {', '.join(known)}.",
+                did_you_mean(agent, (*known, *(role.lower() for role in Role)))
+                or f"The agents are {', '.join(known)}.",
                 source=name,
                 key=f"agents.{agent:.80}",
             )

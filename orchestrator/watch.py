@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from orchestrator.errors import DebateError, LeaseLost, NotActive, RunPaused, StoreError
-from orchestrator.events import Told
+from orchestrator.events import DraftDelta, Told
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.store import Lease
 from orchestrator.worker import in_thread
@@ -36,7 +36,9 @@ class Watch:
         self._news = anyio.Event()
 
     def __call__(self, told: Told) -> None:
-        """Takes an event of the run's stream; it is kept soon."""
+        """Takes an event of the run's stream; it is kept soon. Pieces of a draft are not: they stand in its turn."""
+        if isinstance(told.event, DraftDelta):
+            return
         self._waiting.append(told.as_dict())
         self._news.set()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 _C0 = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
 STEERING = (*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # DEL, C1, what reorders a line
 _VISIBLE = {**_C0, **dict.fromkeys(STEERING, 0xFFFD), 0x7F: 0x2421}
@@ -10,6 +12,12 @@ _VISIBLE = {**_C0, **dict.fromkeys(STEERING, 0xFFFD), 0x7F: 0x2421}
 def counted(number: int, what: str, many: str | None = None) -> str:
     """A number with what it counts: `1 turn`, `2,000 turns`; `many` is a plural of its own."""
     return f"{number:,} {what if number == 1 else many or f'{what}s'}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a sentence has them: `Wind, Wall and Door`."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def visible(text: str) -> str:

@@ -73,6 +73,7 @@ def routing_of(
     return Routing(
         flags={},
         agents={},
+        roles={},
         cognitions={
             role.cognition: tuple(Route(name, endpoint or Endpoint()) for name in names)
             for role, names in named.items()

@@ -78,6 +78,15 @@ def _only_loopback() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _nothing_of_this_machine() -> Iterator[None]:
+    """Whatever serves models, stands on the PATH or lies in the keyring of this machine has no part in a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEBATE_HALL_STAND_INS", "none")
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _interruptible() -> None:
     """What a shell starts in its background ignores Ctrl-C, what nohup starts a closed terminal; so would children."""
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):

@@ -21,11 +21,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from aiohttp import web
 
-from endpoint_dialects import DIALECTS, OPENAI, Dialect, Said
+from endpoint_dialects import DIALECTS, OPENAI, OVERLOADED, Dialect, Said
 from endpoint_voices import plausible
 
 Reply = Callable[["Call"], "str | Answer"]
@@ -48,6 +48,7 @@ class Call:
     charged: tuple[int, int, int] | None = None  # tokens in, of these cached, and out; None: no count went back whole
     gone: bool = False  # the caller went away before its answer
     dialect: Dialect = OPENAI
+    query: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def prompt(self) -> str:
@@ -72,6 +73,7 @@ class Answer:
     """
 
     text: str = ""
+    thinking: str = ""  # what it thought before it answered
     finish_reason: str = "stop"
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class Answer:
     content_type: str = "application/json"
     drop: bool = False  # close the connection without a reply
     torn: bool = False  # close it in the middle of the reply
+    breaks: Literal["end", "garbage", "stall", "error"] | None = None  # what comes in the middle of a streamed reply
     stall: bool = False  # no reply: wait until the caller goes away
     counted: bool = True  # a completion says how many tokens it took
 
@@ -160,7 +163,12 @@ class ModelServer:
 
     Attributes:
         count: how many tokens messages are, each a role and a text.
+        dialects: how it can be asked.
+        listed: the models that it says it has; none: it does not say.
     """
+
+    dialects: Sequence[Dialect] = DIALECTS
+    listed: Sequence[str] = ()
 
     def __init__(self, reply: Reply | None = None, *, latency_s: float = 0, deadline_s: float = 10) -> None:
         self.reply: Reply = reply or plausible
@@ -241,8 +249,10 @@ class ModelServer:
     async def _run(self) -> None:
         self._stopping = asyncio.Event()
         app = web.Application(client_max_size=64 * 1024 * 1024)
-        for dialect in DIALECTS:
-            app.router.add_post(dialect.path, partial(self._completions, dialect))
+        for dialect in self.dialects:
+            for path in dialect.paths:
+                app.router.add_post(path, partial(self._completions, dialect))
+        app.router.add_get("/v1/models", self._models)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0)
         self._port = 0
         await self._runner.setup()
@@ -264,8 +274,14 @@ class ModelServer:
         self._runner.server.pre_shutdown()  # those that wait for a next request
         await self._runner.server.shutdown(1)
 
+    async def _models(self, http: web.Request) -> web.Response:
+        if not self.listed:
+            return web.Response(status=404)
+        return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in self.listed]})
+
     async def _completions(self, dialect: Dialect, http: web.Request) -> web.StreamResponse:
         call = self._record(dialect, {**http.match_info, **await http.json()}, http.headers)
+        call.query = dict(http.query)
         try:
             return await self._answered(call, http)
         except asyncio.CancelledError:
@@ -284,6 +300,9 @@ class ModelServer:
         assert http.transport is not None
         if answer.drop:
             http.transport.abort()
+            return web.Response()
+        if answer.body is None and answer.status == 200 and call.dialect.streams(call.body, http.path):
+            return await self._streamed(call, answer, http)
         body = answer.body if answer.body is not None else json.dumps(self._completion(call, answer))
         if answer.torn:
             half = web.StreamResponse(headers={"Content-Length": str(len(body))})
@@ -294,6 +313,24 @@ class ModelServer:
         return web.Response(
             text=body, status=answer.status, headers=dict(answer.headers), content_type=answer.content_type
         )
+
+    async def _streamed(self, call: Call, answer: Answer, http: web.Request) -> web.StreamResponse:
+        """The answer in pieces; one that breaks does so when half of them are sent."""
+        events = [*call.dialect.events(self._told(call, answer), call.body)]
+        breaks = answer.torn or answer.breaks is not None
+        stream = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await stream.prepare(http)
+        for name, data in events[: len(events) // 2] if breaks else events:
+            await stream.write(_server_sent(name, data))
+        if answer.torn:
+            http.transport.abort()
+        if answer.breaks == "error":
+            await stream.write(_server_sent(*OVERLOADED[call.dialect]))
+        if answer.breaks == "garbage":
+            await stream.write(b'data: {"choices": [{"del\n\n')
+        if answer.breaks == "stall":
+            await asyncio.Event().wait()
+        return stream
 
     def _record(self, dialect: Dialect, body: Mapping[str, Any], headers: Mapping[str, str]) -> Call:
         model = body["model"]
@@ -339,17 +376,26 @@ class ModelServer:
         return said if isinstance(said, Answer) else Answer(said)
 
     def _completion(self, call: Call, answer: Answer) -> dict[str, Any]:
-        prompt, completion = self.count(call.messages), self.count((("assistant", answer.text),))
+        return call.dialect.reply(self._told(call, answer), call.body)
+
+    def _told(self, call: Call, answer: Answer) -> Said:
+        thought = self.count((("assistant", answer.thinking),)) if answer.thinking else 0
+        prompt, completion = self.count(call.messages), self.count((("assistant", answer.text),)) + thought
         call.answer, call.cached = answer.text, self._cached(call)
-        if answer.counted and not answer.drop and not answer.torn:
+        if answer.counted and not answer.drop and not answer.torn and not answer.breaks:
             call.charged = prompt, call.cached, completion
         counts = (prompt, call.cached, completion) if answer.counted else None
-        return call.dialect.reply(Said(call.number, call.model, answer.text, answer.finish_reason, counts), call.body)
+        return Said(call.number, call.model, answer.text, answer.finish_reason, counts, answer.thinking, thought)
 
     def _cached(self, call: Call) -> int:
         """Tokens of the longest beginning, in whole messages, that an earlier request to the same model had too."""
         earlier = [other for other in self.calls[: call.number - 1] if other.model == call.model]
         return max((self.count(_common(call.messages, other.messages)) for other in earlier), default=0)
+
+
+def _server_sent(name: str, data: Any) -> bytes:
+    event = f"event: {name}\n" if name else ""
+    return f"{event}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
 
 
 def _common(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

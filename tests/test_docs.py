@@ -122,7 +122,7 @@ def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
 
 
 def test_the_documents_link_to_one_another() -> None:
-    for page in ("mcp", "faults"):
+    for page in ("mcp", "faults", "models"):
         assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text()
     assert len(DOCUMENTS) >= 4
 
@@ -152,7 +152,7 @@ def test_what_the_copied_recipe_says_this_version_does_without_is_what_a_plan_sa
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_no_bundled_recipe_asks_for_what_this_version_does_without(recipe: str) -> None:
-    assert plan_of(recipe).notices == ()
+    assert not any("does without" in notice for notice in plan_of(recipe).notices)
 
 
 OCTAVE = [

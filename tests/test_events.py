@@ -19,11 +19,13 @@ from orchestrator.drafting import Drafting
 from orchestrator.events import (
     BallotCounted,
     Closed,
+    DraftDelta,
     DraftFailed,
     DraftFinished,
     DraftStarted,
     FellBack,
     HeadMoved,
+    LeftOut,
     LimitReached,
     Paused,
     Resumed,
@@ -110,6 +112,8 @@ ONE_OF_EACH = [
     RunStarted(recipe="speed", rounds=1, turns=3, plan_hash="sha256:p", rehearsal=True),
     RoundStarted(round=1, rounds=1),
     DraftStarted(**DRAFT, lens="cost"),
+    DraftDelta(**DRAFT, text="Yes, but.\n"),
+    LeftOut(**DRAFT, parameters=("effort high",)),
     DraftFinished(**DRAFT, **{**spent("wall-0102"), "cost_usd": Decimal("0.000001")}),
     DraftFailed(**DRAFT, seconds=1.5, code="timed_out", message="too late", **COUNTED),
     Retried(**DRAFT, attempt=1, wait_s=0.5, code="rate_limited", message="slow down"),
@@ -154,7 +158,8 @@ def test_amounts_are_decimal_strings_and_an_unknown_one_is_null() -> None:
 def test_types_are_distinct_and_spelled_as_in_the_design() -> None:
     types = [event.type for event in ONE_OF_EACH]
     assert len(set(types)) == len(types)
-    assert {"run_started", "round_started", "draft_started", "draft_finished", "turn_committed", "retried"} < set(types)
+    assert {"run_started", "round_started", "draft_started", "draft_delta", "draft_finished"} < set(types)
+    assert {"turn_committed", "retried"} < set(types)
     assert {"fell_back", "head_moved", "vote_cast", "limit_reached", "paused", "closed"} < set(types)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ConfigurationError
+from orchestrator.models.base import Endpoint
 from orchestrator.models_file import load_models_file, models_path, parse_models
 
 CONFIGS = (Path(__file__).parent.parent / "configs",)
@@ -48,7 +49,7 @@ MODEL = ROUTES + "models:\n  openai/o:\n"
         ("routes: {PATHOS: [a/b], ETHOS: [a/b]}", "models.yaml:1: routes.LOGOS", "missing"),
         ("routes: {PATHOS: [], ETHOS: [a/b], LOGOS: [a/b]}", "models.yaml:1: routes.PATHOS", "no route"),
         ("routes: {PATHOS: a/b, ETHOS: [a/b], LOGOS: [a/b]}", "models.yaml:1: routes.PATHOS", "must be a list"),
-        (ROUTES + "agents: {x: [cli/claude]}", "models.yaml:2: agents.x[0]", "not supported yet"),
+        (ROUTES + "agents: {x: [cli/]}", "models.yaml:2: agents.x[0]", "names no agent CLI"),
         (ROUTES + "agents: {x: ['a b']}", "models.yaml:2: agents.x[0]", "name of a model"),
         (ROUTES + "agent: {}", "models.yaml:2: agent", "Did you mean agents?"),
         (MODEL + "    api_base: 127.0.0.1:8080", "models.yaml:4: models.openai/o.api_base", "http or https"),
@@ -77,3 +78,9 @@ def test_a_key_pasted_into_the_file_is_refused_and_not_repeated(key: str) -> Non
     with pytest.raises(ConfigurationError, match="environment variable") as caught:
         parse_models(f"{MODEL}    api_key_env: {key}", "models.yaml")
     assert key not in str(caught.value)
+
+
+def test_streaming_is_a_default_that_each_model_may_change() -> None:
+    file = parse_models(ROUTES + "models:\n  openai/o: {stream: false}\ndefaults: {stream: true}\n", "models.yaml")
+    assert (file.endpoint("openai/o").stream, file.endpoint("gemini/g").stream) == (False, True)
+    assert parse_models(ROUTES, "models.yaml").endpoint("gemini/g") == Endpoint()

@@ -28,8 +28,9 @@ from orchestrator.errors import HoldsSecret
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server import build
 from orchestrator.mcp_server.logs import HarmlessFormatter
-from orchestrator.models import litellm
+from orchestrator.models import reading
 from orchestrator.models.base import Reply, Request
+from orchestrator.models.reading import Answered
 from orchestrator.run_folder import FORMATS
 from orchestrator.secrets import REMOVED
 from test_secrets import SECRETS, drawn
@@ -227,13 +228,13 @@ def test_a_run_that_fails_at_its_first_seat_leaves_no_key_anywhere(
 def test_an_internal_failure_tells_where_it_happened_and_no_key(
     folder: Path, models: Indiscreet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(request: Request, response: Any) -> Reply:
+    def fails(request: Request, answered: Answered) -> Reply:
         if request.model == "openai/door-1":  # the only call in flight
             raise RuntimeError(LEAK)
-        return read(request, response)
+        return judge(request, answered)
 
-    read = litellm._reply
-    monkeypatch.setattr(litellm, "_reply", fails)
+    judge = reading.reply
+    monkeypatch.setattr(reading, "reply", fails)
     result = debate()
     assert result.exit_code == 1
     assert "Traceback (most recent call last)" in result.stderr

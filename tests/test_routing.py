@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,7 @@ def test_a_flag_without_its_key_is_an_error_that_names_the_variable() -> None:
         routed(ROUTES, {"OPENAI_API_KEY": "x"}, door=["gemini/g"])
 
 
-@pytest.mark.parametrize("name", ["cli/claude", "", "a b"])
+@pytest.mark.parametrize("name", ["cli/", "cli/codex:", "", "a b"])
 def test_a_flag_that_names_no_model_is_an_error_that_names_the_flag(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^--wind: "):
         routed(ROUTES, wind=[name])
@@ -156,8 +157,33 @@ def test_flags_for_every_role_need_no_other_key() -> None:
 
 
 def test_one_provider_for_all_roles_is_said() -> None:
-    (notice,) = (n for n in routed(ROUTES, {"OPENAI_API_KEY": "x"}).notices if "provider" in n)
+    routing = routed(ROUTES, {"OPENAI_API_KEY": "x"}, door=["openai/gpt-6.1-sol"])
+    (notice,) = (n for n in routing.notices if "provider" in n)
     assert notice.startswith("All roles use one provider (openai)")
+
+
+def test_a_role_that_does_not_speak_through_its_first_route_says_why() -> None:
+    assert "Wind speaks through openai/o, not anthropic/a: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is not set." in (
+        routed(ROUTES, {"OPENAI_API_KEY": "x"}).notices
+    )
+    flagged = routed(ROUTES, {"OPENAI_API_KEY": "x"}, wind=["openai/o"])
+    assert not any(notice.startswith("Wind speaks through") for notice in flagged.notices)
+    assert not any(" speaks through " in notice for notice in routed(ROUTES).notices)
+
+
+def test_a_retired_model_is_said_with_the_nearest_that_is_not() -> None:
+    retired = "openai/gpt-4-turbo"
+    models = parse_models(ROUTES, "models.yaml")
+    before, after = (
+        resolve(models, ALL_KEYS, {Role.WIND: [retired]}, today=day).notices
+        for day in (date(2026, 10, 22), date(2026, 10, 23))
+    )
+    assert not any("retired" in notice for notice in before)
+    (notice,) = (notice for notice in after if "retired" in notice)
+    assert notice.startswith(f"The model {retired} was retired on 2026-10-23. Did you mean openai/gpt-")
+    near = known_model(notice.split()[-1].rstrip("?"))
+    assert near is not None
+    assert near.retires is None or near.retires > date(2026, 10, 23)
 
 
 def test_a_model_that_is_not_known_is_said_with_the_nearest_known_name() -> None:

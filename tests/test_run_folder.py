@@ -221,15 +221,16 @@ def test_a_plan_is_a_screen_of_rounds_with_a_seat_a_line() -> None:
         "  Wall critical-engineer      test/wall  (cost, capacity and reversibility)",
         "  Door technical-architect    test/door",
     ]
-    assert lines[-2:] == [
+    assert lines[-3:] == [
         "E1 notes.md, 2 lines, sha256:0123",
         "15 calls, 7 of them one after another; an answer that fails or is sent back takes one more",
+        f"note: {plan.notices[0]}",
     ]
 
 
 def test_a_plan_says_that_it_is_voted_on_and_may_end_early_and_what_that_means_for_its_calls() -> None:
     plan = plan_of("council", early_close=True)
-    assert outline(plan).splitlines()[-3:] == [
+    assert outline(plan).splitlines()[-4:-1] == [
         "votes: 4 voices on the synthesis, which has up to 2 refinements",
         "early close: after any round from round 1 on that leaves nothing open",
         "14 to 30 calls, at least 7 and up to 15 of them one after another; an answer that fails or is sent back takes "

@@ -16,12 +16,12 @@ from hall.halls import database
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Patience
 from orchestrator.errors import NotActive, RateLimited, RunPaused
-from orchestrator.events import Event, Stream
+from orchestrator.events import DraftDelta, Event, Stream
 from orchestrator.hall.entries import ForceClosed, Turn
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.runs import Life
 from orchestrator.hall.terms import Status
-from orchestrator.models.base import Model, Reply, Request
+from orchestrator.models.base import Endpoint, Model, Reply, Request
 from orchestrator.runner import Run, run_debate
 from orchestrator.watch import Watch
 
@@ -184,3 +184,30 @@ async def _when_asked(model: Hanging, act: Callable[[], object]) -> None:
 async def _when(event: anyio.Event, act: Callable[[], object]) -> None:
     await event.wait()
     await anyio.to_thread.run_sync(act)
+
+
+class Streaming:
+    """Says each answer in pieces, and whole."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    async def complete(self, request: Request) -> Reply:
+        reply = priced(speech(request, next(self._numbers)))
+        assert request.hear is not None
+        for letter in reply.text:
+            request.hear(letter)
+        return reply
+
+
+async def test_pieces_of_a_draft_are_told_and_not_kept(tmp_path: Path) -> None:
+    told: list[Event] = []
+    plan = plan_of("speed", endpoint=Endpoint(stream=True))
+    with hall_at(tmp_path / "state") as hall, anyio.fail_after(5):
+        watch = Watch(hall)
+        stream = Stream(THREAD, lambda: datetime.now(UTC), watch, lambda one: told.append(one.event))
+        model = Streaming()
+        await run_debate(hall, plan, THREAD, TOPIC, Drafting(lambda route: model, stream, NO_WAITS), watch)
+        kept = [report["type"] for report in hall.runs.reports(THREAD)]
+    assert kept == [event.type for event in told if not isinstance(event, DraftDelta)]
+    assert any(isinstance(event, DraftDelta) for event in told)

@@ -268,6 +268,25 @@ def config(models: str, as_json: bool) -> None:
     shelf.put(found, as_json, shelf.setting_lines(found))
 
 
+@AS_JSON
+@click.option("--models", default="models", metavar="NAME|FILE", help="The models file. [default: models]")
+@click.option("--deep", is_flag=True, help="Also make a tiny real call to every model that can be asked.")
+def doctor(models: str, deep: bool, as_json: bool) -> None:
+    """Show who would speak, what each model needs and whether it is there; exit 2 when a role has no model."""
+    from orchestrator.cli import doctoring
+
+    doctoring.doctor(models, deep, as_json)
+
+
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[your config folder]")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def init(out: Path | None, force: bool) -> None:
+    """Write a commented models file for the keys, local servers and agent CLIs that are found here."""
+    from orchestrator.cli import initialising
+
+    initialising.init(out, force)
+
+
 @click.option("--host", metavar="ADDRESS", help="Serve HTTP here; beyond this machine with a token. [127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="Serve HTTP here; 0 takes a free one. [8000]")
 @click.option(
@@ -312,7 +331,10 @@ def key_show(name: str, as_json: bool) -> None:
     keys.show(name, as_json)
 
 
-for function in (_list, show, verify, diff, export, _import, tombstone, force_close, recipes, agents, config, serve):
+for function in (
+    *(_list, show, verify, diff, export, _import, tombstone, force_close),
+    *(recipes, agents, config, doctor, init, serve),
+):
     command(function)
 command(key_new, key)
 command(key_show, key)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -27,6 +27,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
 from orchestrator.plan import Plan
+from orchestrator.quote import Quote
 from orchestrator.runner import Run
 from orchestrator.wording import visible
 
@@ -56,7 +57,7 @@ class Call:
 
 @dataclass(slots=True)
 class Place:
-    """Where a run goes and what it has paid for, for the words that are said when it ends too early."""
+    """Where a run goes, what it was to take and what it has paid for: for the words that are said when it ends."""
 
     thread_id: str | None = None
     folder: Path | None = None
@@ -64,6 +65,11 @@ class Place:
     key: Ed25519PrivateKey | None = None
     rehearsal: bool = False
     paid: Paid = field(default_factory=Paid)
+    quote: Quote | None = None
+
+    @property
+    def quoted(self) -> dict[str, Any] | None:
+        return self.quote.described() if self.quote else None
 
 
 def ending_well(call: Call, work: Callable[[Place], int]) -> int:
@@ -142,12 +148,14 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     except UsageError as error:
         problem, code = error, Exit.FAILED  # not 2: the debate was held, and to repeat it would be to pay again
     if call.as_json:
-        outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain)
+        outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain, place.quoted)
         answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
     else:
         answer(f"{visible(_decision(ended.debate, record, plan))}\n")
     for line in (*_last_words(plan, record, files), *recording.words_on(place.adr, record, kept)):
         call.tell(line)
+    if place.quote and place.quote.asks_models:
+        call.tell(place.quote.against(ended.spent))
     if problem is not None:
         tell(f"error: {problem}")
         tell(f"The debate is closed and kept; write its files again: run-debate --resume {record.thread_id} --out DIR")
@@ -195,7 +203,8 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     for file in kept:
         tell(f"Answers that were paid for and are not on the ledger are in {file}")
     if call.as_json:
-        outcome = result.failed(error, code, place.rehearsal, place.paid.spent, debate, place.paid.uncertain)
+        taken = (place.rehearsal, place.paid.spent, debate, place.paid.uncertain, place.quoted)
+        outcome = result.failed(error, code, *taken)
         with suppress(UsageError):  # there is nowhere left to say it
             answer(json_text({**outcome, "files": [str(file) for file in kept]}))
     if _can_go_on(place, error, debate):

@@ -64,8 +64,14 @@ def _(event: events.LimitReached) -> str:
 def _(event: events.DraftFinished) -> str:
     if event.known:
         return f"  {_who(event)} {_done(event.step)} before the run was resumed, {event.answered}"
-    tokens = f"{event.input:,} tokens in ({event.cached:,} cached), {event.output:,} out"
+    thinking = f" ({event.thinking:,} thinking)" if event.thinking else ""
+    tokens = f"{event.input:,} tokens in ({event.cached:,} cached), {event.output:,} out{thinking}"
     return f"  {_who(event)} {_done(event.step)} in {event.seconds:.1f} s, {tokens}, {event.answered}"
+
+
+@line_of.register
+def _(event: events.LeftOut) -> str:
+    return f"  {_who(event)} {event.model} does not take {', '.join(event.parameters)}; it is asked without"
 
 
 @line_of.register

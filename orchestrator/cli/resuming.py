@@ -20,6 +20,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Changes, Plan
+from orchestrator.quote import quote_of
 from orchestrator.resuming import Resumable, changed_files, changes_wanted, resumable
 from orchestrator.runner import Run
 from orchestrator.taking_up import TakeUp
@@ -50,6 +51,7 @@ def _resume(call: Call, thread_id: str, wanted: Wanted, place: Place) -> int:
 def _held(call: Call, hall: Hall, found: Resumable, plan: Plan, changes: Changes, place: Place) -> Run:
     """Holds the debate to its end, from where it stands."""
     folder = place.folder = _folder(call, found)
+    place.quote = quote_of(plan, found.debate.opening.words)
     for line in _first_words(found, changes):
         call.tell(line)
     place.thread_id = found.debate.state.thread_id
@@ -64,6 +66,7 @@ def _ended(call: Call, found: Resumable, place: Place) -> Run:
     """A debate that is closed: all that may be missing are its files."""
     state = found.debate.state
     place.folder = _folder(call, found)
+    place.quote = quote_of(found.plan, found.debate.opening.words)
     call.tell(f"{state.thread_id} has ended already ({state.status}): nothing is asked, its files are written again")
     return Run(found.debate, found.journal.spent, (), found.journal.uncertain)
 

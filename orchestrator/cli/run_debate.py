@@ -55,9 +55,24 @@ SECONDS = _Limit("number of seconds", "600", float)
 @click.option("--recipe", "-r", default="standard", metavar="NAME|FILE", help="How to debate. [default: standard]")
 @click.option("--tier", metavar="1|2|3:DOMAIN", help="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")
 @click.option("--models", default="models", metavar="NAME|FILE", help="Which models speak. [default: models]")
-@click.option("--wind", multiple=True, metavar="MODEL", help="The model for Wind; again for a fallback.")
-@click.option("--wall", multiple=True, metavar="MODEL", help="The model for Wall; again for a fallback.")
-@click.option("--door", multiple=True, metavar="MODEL", help="The model for Door; again for a fallback.")
+@click.option(
+    "--wind",
+    multiple=True,
+    metavar="MODEL",
+    help="The model for Wind; a,b for its seats in turn; again for a fallback.",
+)
+@click.option(
+    "--wall",
+    multiple=True,
+    metavar="MODEL",
+    help="The model for Wall; a,b for its seats in turn; again for a fallback.",
+)
+@click.option(
+    "--door",
+    multiple=True,
+    metavar="MODEL",
+    help="The model for Door; a,b for its seats in turn; again for a fallback.",
+)
 @click.option("--rehearse", is_flag=True, help="Ask no model: write worksheets for a debate held by people.")
 @click.option(
     "--context",

@@ -24,6 +24,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
+from orchestrator.quote import quote_of
 from orchestrator.runner import Run, open_debate
 from orchestrator.taking_up import TakeUp
 from orchestrator.thread_id import thread_id_for
@@ -48,24 +49,28 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
     plan = prepare(recording.with_records(wanted), os.environ, _working_folder(), standard_input=_standard_input)
     Switchboard().require(plan.routes)
     place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
+    place.quote = quote_of(plan, topic)
     if call.dry_run:
         _show(call, plan, place)
         return Exit.DECIDED
     for notice in (*plan.notices, *(thread_id_warnings(call.thread_id) if call.thread_id else ())):
         call.tell(f"note: {notice}")
+    if place.quote.asks_models:
+        call.tell(f"quote: {place.quote}")
     with Hall.open() as hall:
         ended = _held(call, topic, plan, hall, place)
     return finished(call, plan, ended, place)
 
 
 def _show(call: Call, plan: Plan, place: Place) -> None:
-    """Prints a plan, and where its decision would go."""
+    """Prints a plan with its quote, and where its decision would go."""
     record = recording.to_be_written(place.adr, plan)
     if call.as_json:
-        answer(json_text({**run_folder.describe(plan), **({"decision_record": record} if place.adr else {})}))
+        decision = {"decision_record": record} if place.adr else {}
+        answer(json_text({**run_folder.describe(plan), "quote": place.quoted, **decision}))
         return
     told = record or f"none: a rehearsal writes none to {place.adr}"
-    answer(visible(run_folder.outline(plan) + (f"decision record: {told}\n" if place.adr else "")))
+    answer(visible(run_folder.outline(plan, place.quote) + (f"decision record: {told}\n" if place.adr else "")))
 
 
 def _standard_input() -> bytes:

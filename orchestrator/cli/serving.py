@@ -13,6 +13,7 @@ from orchestrator.cli.ending import Exit
 from orchestrator.cli.plain import tell
 from orchestrator.errors import UsageError
 from orchestrator.hall.hall import Hall
+from orchestrator.keychain import bring
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -30,6 +31,8 @@ def serve(host: str | None, port: int | None, token_file: Path | None, roots: Se
     from orchestrator.mcp_server.logs import log_to_standard_error
 
     log_to_standard_error()
+    for notice in bring(os.environ, ()).notices:  # keys of the user's own file must not pass through the hall either
+        tell(f"note: {notice}")
     if host is not None or port is not None:
         _over_http(host or HOST, PORT if port is None else port, token_file, _folders(roots), out)
     elif token_file is not None:

@@ -9,13 +9,22 @@ from typing import Any
 
 from orchestrator.agent import SUFFIX, list_agents
 from orchestrator.cli.showing import put
+from orchestrator.discovery import OLLAMA_HOST, SERVERS, STAND_INS
+from orchestrator.evidence import DEFAULT_TOKENS
 from orchestrator.hall import folder
-from orchestrator.hall.sqlite import FILE
+from orchestrator.hall.sqlite import FILE as HALL_FILE
 from orchestrator.hall.terms import Cognition, Role
-from orchestrator.models_file import load_models_file, models_path
+from orchestrator.keychain import ENVIRONMENT, FILE, SERVICE, keyring_state, own_file, unread_file
+from orchestrator.models_file import Defaults, models_path
 from orchestrator.recipe import SUFFIXES, Recipe, list_recipes
-from orchestrator.routing import resolve
+from orchestrator.secrets import SERVER_TOKEN
 from orchestrator.shelves import Kind, bundled, folders, standing
+from orchestrator.wanted import Speakers, Wanted, speakers, variables_of
+
+BUILT_IN = "built in"
+SHOWN = (folder.STATE_DIR, SERVERS, STAND_INS, OLLAMA_HOST)  # variables whose values are shown
+STORE = "DEBATE_HALL_STORE"
+HIDDEN = (STORE, SERVER_TOKEN)  # they may hold a password
 
 __all__ = ["agent_lines", "agents", "put", "recipe_lines", "recipes", "setting_lines", "settings"]
 
@@ -75,26 +84,71 @@ def agent_lines(found: Sequence[dict[str, Any]]) -> str:
 
 
 def settings(models: str) -> list[dict[str, str]]:
-    """Returns each setting with its value and its source."""
-    shelves = folders("configs")
-    file, routing = models_path(models, shelves), resolve(load_models_file(models, shelves), os.environ)
-    found = [_hall(), *_shelf("recipes", SUFFIXES), *_shelf("agents", (SUFFIX,)), *_shelf("configs", SUFFIXES)]
-    found.append(_setting("models file", str(file), _origin(file.parent, "configs")))
+    """Returns each setting with its value and its source; of a key only whether it is set."""
+    file = models_path(models, folders("configs"))
+    found = speakers(models, os.environ, {})
+    return [
+        _hall(),
+        *_shelf("recipes", SUFFIXES),
+        *_shelf("agents", (SUFFIX,)),
+        *_shelf("configs", SUFFIXES),
+        _setting("models file", str(file), _origin(file.parent, "configs")),
+        *_routes(found, str(file)),
+        *_keys(found),
+        *_defaults(found.models.defaults, str(file)),
+        *_variables(),
+    ]
+
+
+def _routes(found: Speakers, file: str) -> Iterator[dict[str, str]]:
     for cognition in Cognition:
-        routes = ", ".join(route.model for route in routing.cognitions[cognition]) or "none that can be used"
-        found.append(_setting(f"routes for {cognition}", routes, str(file)))
-        found += [_setting(key, "not set", "environment") for key in routing.missing[cognition]]
-    return list({(setting["name"], setting["value"]): setting for setting in found}.values())
+        routes = [route.model for route in found.routing.cognitions[cognition]]
+        named = getattr(found.models.routes, cognition)
+        source = file if set(routes) <= set(named) else "found here, since no key is set"
+        yield _setting(f"routes for {cognition}", ", ".join(routes) or "none that can be used", source)
+    for agent, names in found.models.agents.items():
+        yield _setting(f"routes for {agent}", ", ".join(names), file)
+
+
+def _keys(found: Speakers) -> Iterator[dict[str, str]]:
+    """Each variable that a route needs, then where else keys are looked for."""
+    for group in variables_of(found.models):
+        held = [name for name in group if name in found.keys.sources]
+        for name in held or group[:1]:
+            source = found.keys.sources.get(name, ENVIRONMENT)
+            yield _setting(name, "set" if held else "not set", source)
+    yield _setting("keys beside the models", str(own_file()), "read" if own_file().is_file() else "there is none")
+    if unread_file():
+        yield _setting("keys in this folder", FILE, "not read")
+    yield _setting("system keyring", keyring_state(), f"service {SERVICE}")
+
+
+def _defaults(defaults: Defaults, file: str) -> Iterator[dict[str, str]]:
+    for name, value in defaults.model_dump().items():
+        yield _setting(name, f"{value:g}", file if name in defaults.model_fields_set else BUILT_IN)
+    usual = Wanted()
+    yield _setting("recipe", usual.recipe, BUILT_IN)
+    yield _setting("context limit", f"{DEFAULT_TOKENS:,} tokens", BUILT_IN)
+    yield _setting("cost, token and time limit", "none", "unless the recipe has one")
+    yield _setting("when a seat fails", "pause", BUILT_IN)
+
+
+def _variables() -> Iterator[dict[str, str]]:
+    """Our own variables, and Ollama's; a misspelt one is listed too."""
+    for name in sorted({*SHOWN, *HIDDEN, *(each for each in os.environ if each.startswith("DEBATE_HALL_"))}):
+        value = os.environ.get(name, "").strip()
+        shown = value if name in SHOWN else "set"
+        yield _setting(name, shown if value else "not set", "environment")
 
 
 def _hall() -> dict[str, str]:
-    store = os.environ.get("DEBATE_HALL_STORE", "").strip()
+    store = os.environ.get(STORE, "").strip()
     if store:
         scheme, address, _ = store.partition("://")  # what follows may hold a password
-        return _setting("hall", f"{scheme}://…" if address else str(Path(store) / FILE), "DEBATE_HALL_STORE")
+        return _setting("hall", f"{scheme}://…" if address else str(Path(store) / HALL_FILE), STORE)
     named = os.environ.get(folder.STATE_DIR, "").strip()
     source = folder.STATE_DIR if named else "the user's state folder"
-    return _setting("hall", str(folder.state_folder(os.environ) / FILE), source)
+    return _setting("hall", str(folder.state_folder(os.environ) / HALL_FILE), source)
 
 
 def _shelf(kind: Kind, suffixes: tuple[str, ...]) -> Iterator[dict[str, str]]:

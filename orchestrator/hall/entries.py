@@ -37,6 +37,7 @@ class SeatRecord:
     cost: str | None = None
     tried: tuple[str, ...] | None = None  # the calls that brought no turn, `route: what went wrong`, in their order
     summarised: int | None = None  # so many of the oldest turns it read in a summary: its model's window was too small
+    thinking: int | None = None  # of the tokens out, those that were thought and not said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

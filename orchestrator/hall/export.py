@@ -170,6 +170,7 @@ def _seat(seat: SeatRecord | None) -> dict[str, Any]:
         "TOKENS_IN": seat.input,
         "TOKENS_CACHED": seat.cached,
         "TOKENS_OUT": seat.output,
+        "TOKENS_THINKING": seat.thinking,
         "COST_USD": seat.cost,
     }
 

@@ -78,6 +78,7 @@ class Outcome:
     output: int | None = None
     cost: str | None = None
     charged: bool = False
+    thinking: int | None = None
 
 
 Record = Begun | Intent | Outcome

@@ -136,7 +136,10 @@ ExportFormat = Annotated[
 RecipeName = Annotated[str, Field(description="How to debate: a name that list_recipes shows.", max_length=64)]
 Tier = Annotated[str | None, Field(description="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")]
 ModelsName = Annotated[str, Field(description="Which models speak: the name of a models file.", max_length=64)]
-Voices = Annotated[list[str] | None, Field(description="Models for this role, in order; they win over `models`.")]
+Voices = Annotated[
+    list[str] | None,
+    Field(description="Models for this role, in order, `a,b` spread over its seats; they win over `models`."),
+]
 OtherVoices = Annotated[
     list[str] | None, Field(description="Models for this role from here on, in order; as before if left out.")
 ]

@@ -67,7 +67,7 @@ KINDS: dict[str, type[ModelError]] = {
     "ModifyResponseException": ContentRefused,
     "SensitiveDataRouteException": ContentRefused,
     "APIResponseValidationError": GarbledReply,
-    "MidStreamFallbackError": CutOff,
+    "MidStreamFallbackError": ConnectionFailed,  # where it does not say what broke the stream
     # what lies beneath them: httpx, the standard library
     "TimeoutException": TimedOut,
     "TimeoutError": TimedOut,
@@ -114,25 +114,28 @@ _WORDS: tuple[tuple[re.Pattern[str], type[ModelError]], ...] = tuple(
         (r"invalid response (?:from LLM endpoint|object)|returned (?:a response with no )?'choices'", GarbledReply),
         (r"insufficient_quota|credit balance is too low|insufficient credits", AuthenticationFailed),
         (r"missing credentials|missing \w+ api.key|api_key client option must be set", AuthenticationFailed),
+        (r"stream ended before a finish_reason", ConnectionFailed),
         (r"LLM Provider NOT provided", NoSuchModel),
         (_GONE, NoSuchModel),
         (r"\bmodel[ _]not[ _](?:found|available|supported|exist)|\bmodel_?(?:decommissioned|deprecated)", NoSuchModel),
         (r"\b(?:invalid|unknown)_model\b|not a valid model ID|model identifier is invalid", NoSuchModel),
         (r"non-serverless model|DeploymentNotFound|marked by provider as Legacy", NoSuchModel),
-        (r"request too large", ContextTooLong),
+        (r"request too large|context_length_exceeded|context (?:length|window) (?:was |is )?exceeded", ContextTooLong),
         (r"content_policy|content_filter|content management policy|usage polic", ContentRefused),
         (r"safety system|violat\w+ our|prohibited_content|input was flagged|flagged for", ContentRefused),
     )
 )
 
 _CURES: dict[type[ModelError], str] = {
-    AuthenticationFailed: "Check the provider's key in the environment, that it may use this model, and its credit.",
+    AuthenticationFailed: (
+        "Check the key (debate-hall doctor says where it stands), its credit, and its right to the model."
+    ),
     NoSuchModel: "Check the model's name, and api_base if the models file gives one.",
     ContextTooLong: "Attach less context, take a recipe with fewer turns, or give the role a model that reads more.",
     ContentRefused: "Put the question in other words, or give the role another model.",
     TimedOut: "Raise timeout_s in the models file if the model needs longer.",
     ConnectionFailed: "Check the network, and that the server at api_base is running if the models file gives one.",
-    GarbledReply: "Check api_base in the models file: it must be the address of an API, such as http://host/v1.",
+    GarbledReply: "Check the address (api_base, or a proxy): an API must answer there, such as at http://host/v1.",
     CutOff: "Raise max_output_tokens in the models file.",
 }
 
@@ -146,7 +149,15 @@ _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d+)?")
 _RETRY_DELAY = re.compile(r'"retryDelay":\s*"([\d.]+)s"')  # Google's google.rpc.RetryInfo
 
 
-def model_error(error: Exception, *, model: str, secrets: Iterable[str] = (), clock: Callable[[], float]) -> ModelError:
+def model_error(
+    error: Exception,
+    *,
+    model: str,
+    secrets: Iterable[str] = (),
+    clock: Callable[[], float],
+    text: str = "",
+    begun: bool = False,
+) -> ModelError:
     """The `ModelError` that says what `error` means; raise it `from error`.
 
     Args:
@@ -154,19 +165,23 @@ def model_error(error: Exception, *, model: str, secrets: Iterable[str] = (), cl
         model: the route that was asked.
         secrets: texts that must not appear in the message, such as the key that was used.
         clock: seconds since 1970, for a provider that says at what time to come back.
+        text: what was heard of the answer.
+        begun: the answer had begun to come. It may be charged for, and what then cannot be read is a broken connection.
     """
-    chain = tuple(_chain(error))
+    chain = tuple(_chain(_what_broke(error)))
     response = next((e.response for e in reversed(chain) if type(e).__name__ == "HTTPStatusError"), None)  # type: ignore[attr-defined]
     status = None if response is None else int(response.status_code)
     body = "" if response is None else str(response.text)
     kind = _kind(chain, status, f"{error} {body}")
+    kind = ConnectionFailed if begun and kind is GarbledReply else kind
     return failure(
         kind,
         _told(kind, chain, body),
         model=model,
         status=status,
         retry_after=_retry_after(response, body, clock),
-        maybe_billed=False if any(map(_unsent, chain)) else None,
+        text=text,
+        maybe_billed=False if any(map(_unsent, chain)) else begun or None,
         secrets=secrets,
     )
 
@@ -207,6 +222,12 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
     """At most `MAX_WORDS` characters of `text`, on one line, without secrets."""
     line = " ".join(scrub(text, secrets).split())
     return line if len(line) <= MAX_WORDS else f"{line[: MAX_WORDS - 1]}…"
+
+
+def _what_broke(error: BaseException) -> BaseException:
+    """What litellm's own exception is about, where it was raised because something broke a stream."""
+    inner = getattr(error, "original_exception", None)
+    return inner if type(error).__name__ == "MidStreamFallbackError" and inner is not None else error
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

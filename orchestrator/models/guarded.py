@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from orchestrator.errors import ModelError
 from orchestrator.models.base import Message, Model, Reply, Request
+from orchestrator.models.hearing import Hearing
 from orchestrator.secrets import keys_in, scrub
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -35,12 +36,17 @@ class Guarded:
         Raises:
             ModelError: the model's own; its words hold no secret.
         """
-        keys = _keys(request)
+        keys, sent = _keys(request), cleaned(request)
+        hearing = Hearing(request.hear, keys) if request.hear else None
+        if hearing is not None:
+            sent = replace(sent, hear=lambda piece: hearing.add(_whole(piece)))
         try:
-            reply = await self._model.complete(cleaned(request))
+            reply = await self._model.complete(sent)
         except ModelError as error:
             _clean(error, keys)
             raise
+        if hearing is not None:
+            hearing.end()
         text, name = _told(reply.text, keys), _told(reply.model, keys)
         return reply if (text, name) == (reply.text, reply.model) else replace(reply, text=text, model=name)
 
@@ -62,13 +68,17 @@ _scrubbed = lru_cache(_REMEMBERED)(scrub)
 
 def _keys(request: Request) -> tuple[str, ...]:
     """The environment's keys, the one that this call is made with among them, whatever its variable is called."""
-    named = request.endpoint.api_key_env
-    return tuple(keys_in(os.environ, *([named] if named else [])))
+    return tuple(keys_in(os.environ, *request.endpoint.variables))
 
 
 def _told(text: str, keys: tuple[str, ...]) -> str:
-    """A text that came in, without secrets; half a surrogate pair, which no UTF-8 can say, becomes U+FFFD."""
-    return scrub(_SURROGATE.sub("\ufffd", text), keys)
+    """A text that came in, without secrets."""
+    return scrub(_whole(text), keys)
+
+
+def _whole(text: str) -> str:
+    """The text with U+FFFD for half a surrogate pair, which no UTF-8 can say."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _clean(error: ModelError, keys: tuple[str, ...]) -> None:

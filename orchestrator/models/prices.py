@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
@@ -79,6 +80,7 @@ class KnownModel:
     price: Price | None
     context_tokens: int | None  # the most it reads
     max_output_tokens: int | None
+    retires: date | None = None  # from this day on its provider no longer answers
 
 
 @cache
@@ -145,6 +147,7 @@ def _known(name: str, entry: Mapping[str, Any]) -> KnownModel:
         price=None if _SEARCHING.search(name) else _price(entry),
         context_tokens=entry.get("max_input_tokens") or None,
         max_output_tokens=entry.get("max_output_tokens") or None,
+        retires=date.fromisoformat(retires) if (retires := entry.get("deprecation_date")) else None,
     )
 
 

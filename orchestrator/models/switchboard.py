@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from orchestrator.errors import UsageError
 from orchestrator.models.base import Model
+from orchestrator.models.cli_agent import CliAgent
+from orchestrator.models.cli_known import is_cli
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.rehearsal import Rehearsal
@@ -14,7 +16,7 @@ CLIENT = "client"  # the route to the model of the MCP client that asks for the 
 
 
 class Switchboard:
-    """The rehearsal and the client's model under their own names, litellm for every other route.
+    """The rehearsal and the client's model under their own names, agent CLIs, litellm for every other route.
 
     Close it before the event loop ends.
 
@@ -24,7 +26,7 @@ class Switchboard:
 
     def __init__(self, client: Model | None = None) -> None:
         self._named: dict[str, Model] = {REHEARSAL: Rehearsal()} | ({CLIENT: client} if client else {})
-        self._litellm = LiteLLM()
+        self._litellm, self._clis = LiteLLM(), CliAgent()
 
     def require(self, routes: Iterable[str]) -> None:
         """Judges routes before anything is begun.
@@ -39,7 +41,7 @@ class Switchboard:
             )
 
     def of(self, route: str) -> Model:
-        return self._named.get(route, self._litellm)
+        return self._named.get(route, self._clis if is_cli(route) else self._litellm)
 
     async def aclose(self) -> None:
         await self._litellm.aclose()

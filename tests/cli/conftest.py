@@ -33,6 +33,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DEBATE_HALL_STAND_INS", "none")  # as for all tests
     folder = tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)

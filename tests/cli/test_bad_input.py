@@ -139,7 +139,7 @@ MODELS = {
         "own.yaml",
         r"own\.yaml:2: models\.openai/x\.api_key_env: must be the name of an environment variable",
     ),
-    "an agent CLI": (GOOD_MODELS.replace("ollama/a", "cli/claude"), "own.yaml", r"own\.yaml:1: .*not supported yet"),
+    "an unknown CLI": (GOOD_MODELS.replace("ollama/a", "cli/ours"), "own.yaml", r"own\.yaml:1: .*no agent CLI that is"),
 }
 
 
@@ -157,7 +157,8 @@ def test_a_models_file_that_says_something_wrong_is_refused(case: str, refused: 
     ("arguments", "sentence"),
     [
         (("--wind", "openai/gpt-5"), "--wind openai/gpt-5: OPENAI_API_KEY is not set."),
-        (("--door", "cli/codex"), "--door: cli/codex cannot be used: agent CLIs are not supported yet."),
+        (("--door", "cli/"), "--door: cli/ names no agent CLI. Write cli/codex, or cli/codex:MODEL."),
+        (("--door", "cli/ours"), "--door cli/ours: a description of cli/ours in the models file is missing."),
         (("--wall", "two words"), "--wall: must be the name of a model"),
         (("--wall", ""), "--wall: must be the name of a model"),
         (("--rehearse", "--wind", "ollama/a"), "A rehearsal asks no model, so it cannot ask the ones that were named."),

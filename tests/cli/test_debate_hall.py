@@ -549,9 +549,14 @@ def test_config_shows_what_was_taken_and_from_where(
         ("agent mine", str(own / "mine.oct.md"), "user's config folder"),
         ("models file", str(bundled.parent / "configs" / "models.yaml"), "bundled"),
         ("ANTHROPIC_API_KEY", "not set", "environment"),
+        ("OPENAI_API_KEY", "set", "environment"),
+        ("keys beside the models", str(own.parent / "configs" / ".env"), "there is none"),
+        ("max_output_tokens", "8000", str(bundled.parent / "configs" / "models.yaml")),
+        ("context limit", "100,000 tokens", "built in"),
+        ("DEBATE_HALL_STAND_INS", "none", "environment"),
+        ("DEBATE_HALL_STORE", "not set", "environment"),
     ):
         assert setting in found
-    assert not [name for name, value, _ in found if name == "OPENAI_API_KEY"]
     routes = [value for name, value, _ in found if name.startswith("routes for ")]
     assert len(routes) == 3
     assert all(value.startswith("openai/") for value in routes)
@@ -572,6 +577,31 @@ def test_config_says_where_the_hall_is_and_hides_a_password(hall: Command, monke
     for value, shown in (("/srv/hall", "/srv/hall/hall.sqlite3"), ("postgresql://me:secret@db/hall", "postgresql://…")):
         monkeypatch.setenv("DEBATE_HALL_STORE", value)
         assert told(hall("config")).splitlines()[0].split(maxsplit=1)[1] == f"{shown}  (DEBATE_HALL_STORE)"
+
+
+def test_config_says_where_each_key_was_found_and_shows_none(
+    hall: Command, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "config" / "debate-hall" / "configs" / ".env"
+    own.parent.mkdir(parents=True)
+    own.write_text("GEMINI_API_KEY=never-shown-1\n")
+    (work / ".env").write_text("OPENAI_API_KEY=never-shown-2\n")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "never-shown-3")
+    monkeypatch.setenv("GEMINI_API_KEY", "")  # so that it is taken back when the test is over
+    monkeypatch.setenv("DEBATE_HALL_TOKEN", "never-shown-4")
+    text = told(hall("config"))
+    monkeypatch.setenv("GEMINI_API_KEY", "")
+    found = [(setting["name"], setting["value"], setting["source"]) for setting in as_json(hall("config", "--json"))]
+    assert "never-shown" not in text
+    for setting in (
+        ("ANTHROPIC_API_KEY", "set", "environment"),
+        ("GEMINI_API_KEY", "set", str(own)),
+        ("OPENAI_API_KEY", "not set", "environment"),
+        ("keys beside the models", str(own), "read"),
+        ("keys in this folder", ".env", "not read"),
+        ("DEBATE_HALL_TOKEN", "set", "environment"),
+    ):
+        assert setting in found
 
 
 def test_config_takes_another_models_file(hall: Command, work: Path) -> None:

@@ -8,12 +8,14 @@ from orchestrator.cli.progress import progress_lines
 from orchestrator.events import (
     BallotCounted,
     Closed,
+    DraftDelta,
     DraftFailed,
     DraftFinished,
     DraftStarted,
     Event,
     FellBack,
     HeadMoved,
+    LeftOut,
     LimitReached,
     Paused,
     Resumed,
@@ -51,6 +53,17 @@ def test_a_draft_is_one_line_with_its_seconds_and_tokens() -> None:
     ) == [
         f"{WHO} wrote its checklist in 12.3 s, 12,345 tokens in (1,000 cached), 678 out, wall-1-0102",
         f"{WHO} drafted in 12.3 s, 12,345 tokens in (1,000 cached), 678 out, wall-1-0102",
+    ]
+
+
+def test_thinking_and_what_a_model_does_not_take_are_told_and_pieces_of_a_draft_are_not() -> None:
+    assert lines(
+        LeftOut(**SEAT, step="turn", parameters=("effort high", "temperature 0.5")),
+        DraftDelta(**SEAT, step="turn", text="Yes, but."),
+        DraftFinished(**SEAT, step="turn", answered="w", seconds=1.0, **TAKEN, thinking=1_500),
+    ) == [
+        f"{WHO} openai/wall-1 does not take effort high, temperature 0.5; it is asked without",
+        f"{WHO} drafted in 1.0 s, 12,345 tokens in (1,000 cached), 678 out (1,500 thinking), w",
     ]
 
 

@@ -278,7 +278,7 @@ def mine(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("mine")
 @pytest.mark.parametrize(
     ("what", "cure"),
-    [("recipe", "list_recipes shows the recipes."), ("models", "the models files are local, models.")],
+    [("recipe", "list_recipes shows the recipes."), ("models", "the models files are cli, local, models.")],
 )
 async def test_recipes_and_models_go_by_name_never_by_path(
     refused: Refused, idle: list[Lease], what: str, cure: str

@@ -777,9 +777,13 @@ def meant(error: Exception) -> ModelError:
     return model_error(error, model="m", clock=lambda: 0.0)
 
 
-def test_a_stream_cut_in_the_middle_is_a_cut() -> None:
-    broken = adapter._load().exceptions.MidStreamFallbackError("lost", model="m", llm_provider="openai")
-    assert type(meant(broken)) is CutOff
+def test_what_broke_a_stream_is_what_counts_and_else_the_connection_did() -> None:
+    exceptions = adapter._load().exceptions
+    broken = exceptions.MidStreamFallbackError("lost", model="m", llm_provider="openai")
+    assert type(meant(broken)) is ConnectionFailed
+    busy = exceptions.RateLimitError("slow down", model="m", llm_provider="openai")
+    broken = exceptions.MidStreamFallbackError("lost", model="m", llm_provider="openai", original_exception=busy)
+    assert (type(meant(broken)), meant(broken).message) == (RateLimited, "m: slow down")
 
 
 def test_an_answer_that_litellm_cannot_take_apart_is_garbled_whatever_words_stand_in_it() -> None:

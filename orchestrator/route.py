@@ -1,0 +1,115 @@
+"""A route: a model, where it is asked, and what it needs before it can be.
+
+A route is a litellm model name, `cli/…` for an agent CLI, or `rehearsal`. Nothing is asked over the network here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from orchestrator.models import cli_known, prices
+from orchestrator.models.base import Endpoint
+from orchestrator.models.cli_known import PREFIX, cli_of, is_cli
+from orchestrator.strict_yaml import did_you_mean
+
+# The variables litellm reads each provider's key from; one of them is enough. A provider that is not named here is
+# taken to be usable: it may need several variables, or a sign-in of its own.
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "openai": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "groq": ("GROQ_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
+    "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
+    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
+    "azure": ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN"),
+    "ollama": (),
+    "ollama_chat": (),
+}
+
+# The agent CLIs that are known by themselves, each with its command.
+CLIS: Mapping[str, str] = {f"{PREFIX}{name}": cli.command for name, cli in cli_known.CLIS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A model and where it is asked."""
+
+    model: str
+    endpoint: Endpoint
+
+    @property
+    def provider(self) -> str | None:
+        """The provider as litellm calls it; None when the name does not tell."""
+        prefix, slash, _ = self.model.partition("/")
+        if slash:
+            return prefix
+        known = prices.known_model(self.model)
+        return known.provider if known else None
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The environment variables of which one must hold the key; empty when no key is needed."""
+        if self.endpoint.api_key_env:
+            return (self.endpoint.api_key_env,)
+        return () if self.endpoint.api_base else KEYS.get(self.provider or "", ())
+
+    @property
+    def needed_variables(self) -> tuple[tuple[str, ...], ...]:
+        """The variables that must be set, of each group one."""
+        headers = tuple((variable,) for _, variable in self.endpoint.header_env)
+        return (self.key_variables, *headers) if self.key_variables else headers
+
+    @property
+    def command(self) -> str | None:
+        """The command that must be on the PATH; None for what is no agent CLI, or one that is not known."""
+        cli = cli_of(self.model, self.endpoint)
+        return cli.command if cli else None
+
+    def lacking(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """What it needs and does not find: variables, of which one is enough, or a command."""
+        for needed in self.needed_variables:
+            if not any(environment.get(variable, "").strip() for variable in needed):
+                return needed
+        if is_cli(self.model) and self.command is None:
+            return (f"a description of {self.model} in the models file",)
+        if self.command and not shutil.which(self.command, path=environment.get("PATH", "")):
+            return (f"the command {self.command}",)
+        return ()
+
+    def is_usable(self, environment: Mapping[str, str]) -> bool:
+        return not self.lacking(environment)
+
+
+def missing(lacking: Iterable[str]) -> str:
+    """Half a sentence about what is lacking, without a full stop."""
+    names = list(lacking)
+    return f"{' or '.join(names)} is {'not set' if all(map(str.isupper, names)) else 'missing'}"
+
+
+def doubts(route: Route, today: date | None = None) -> Iterator[str]:
+    """Sentences about a model that litellm's list of its provider's models does not have, or has as retired."""
+    known = prices.known_model(route.model)
+    if route.endpoint.api_base or (known and (today is None or known.retires is None or known.retires > today)):
+        return
+    prefix, _, bare = route.model.partition("/")
+    siblings = {
+        name.removeprefix(f"{prefix}/")
+        for name, other in prices.known_models().items()
+        if other.provider == prefix and (today is None or other.retires is None or other.retires > today)
+    }
+    near = did_you_mean(bare, siblings).replace("mean ", f"mean {prefix}/")
+    if known:
+        yield f"The model {route.model} was retired on {known.retires}. {near}".strip()
+    elif bare and siblings:
+        price = "" if prices.price_of(route.model, route.endpoint) else ", nor its price"
+        yield f"The model {route.model} is not known here{price}. {near}".strip()
