@@ -26,7 +26,7 @@ from table import (
     signed,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 # ------------------------------------------------------------------------------------------- one turn, at each moment
 

@@ -35,6 +35,8 @@ from table import (
     voted_on,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def a_folder() -> Iterator[Path]:

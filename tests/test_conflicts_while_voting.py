@@ -27,7 +27,7 @@ from table import (
     written,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 SETTLING = [

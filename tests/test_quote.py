@@ -59,6 +59,7 @@ def imagined(plan: Plan, pace: Pace) -> list[list[Request]]:
     return [[asked.request for asked in batch] for batch in batches]
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("recipe", "changes"),
@@ -144,6 +145,7 @@ def taking(size: int, *, objects: bool) -> Scripted:
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize(("size", "objects"), [(0, False), (900, False), (2000, True)])
 async def test_a_run_takes_what_lies_between_the_least_and_the_most(hall: Hall, size: int, objects: bool) -> None:

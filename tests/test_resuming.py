@@ -221,6 +221,7 @@ FIRST_ENDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answers", "then"), FIRST_ENDS)
 async def test_a_run_that_was_cut_short_at_any_call_goes_on_and_buys_nothing_twice(
     hall: Hall, answers: int, then: str
@@ -239,6 +240,7 @@ VOTED_ENDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answers", "then"), VOTED_ENDS)
 async def test_a_run_that_is_voted_on_and_refined_can_be_cut_short_at_any_call(
     hall: Hall, answers: int, then: str
@@ -434,6 +436,7 @@ def much_later() -> datetime:
 UNHEARD = pytest.mark.parametrize("unheard", [False, True], ids=["before a write", "behind a write"])
 
 
+@pytest.mark.slow
 @UNHEARD
 async def test_a_store_that_is_lost_at_any_write_loses_nothing(tmp_path: Path, unheard: bool) -> None:
     with anyio.fail_after(60):

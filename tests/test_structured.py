@@ -246,6 +246,7 @@ def test_very_many_problems_are_counted() -> None:
     assert (len(told), told[-1]) == (11, "And 990 problems more.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [65, 100_000])
 @pytest.mark.parametrize("nested", ['{"choice": ', "[[", '{"a": ['])
 def test_what_is_nested_too_deeply_is_refused_and_harms_nobody(count: int, nested: str) -> None:

@@ -151,6 +151,7 @@ def deep(hall: Command, server: ModelServer, work: Path) -> Result:
     return hall("doctor", "--models", "own.yaml", "--deep")
 
 
+@pytest.mark.slow
 def test_deep_asks_each_model_once_and_door_for_its_account_too(
     hall: Command, model_server: ModelServer, work: Path
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_door_that_writes_no_json_is_told_of_and_speaks_all_the_same(
     assert "JSON for the decision record: There is no JSON object in the answer" in result.stdout
 
 
+@pytest.mark.slow
 def test_openrouter_is_asked_by_its_own_names_for_models(
     hall: Command, own: Callable[[str], None], model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

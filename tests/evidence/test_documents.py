@@ -18,6 +18,8 @@ from orchestrator.evidence import gather
 from orchestrator.evidence.account import Unfit
 from orchestrator.evidence.documents import text_of
 
+pytestmark = pytest.mark.slow
+
 Put = Callable[..., Path]
 SECRET = "gh" + "p_" + "Zk39dLq0Xv7TtB2mWc5RyN8sHj1FgUa4Pe6D"
 

@@ -119,6 +119,7 @@ def test_the_policy_lets_in_the_pages_own_style_and_scripts_alone(tmp_path: Path
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_that_is_said_becomes_an_element_or_leaves_its_own(tmp_path: Path, text: str) -> None:
     plan = plan_of(evidence=[evidence_of(text), evidence_of(text, "E2", "a.md")])

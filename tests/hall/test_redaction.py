@@ -44,6 +44,7 @@ def salts_in(folder: Path, salts: list[str]) -> set[str]:
     return {salt for salt in salts if salt.encode() in content}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_byte_of_a_redacted_text_or_salt_is_left_whatever_its_size_and_neighbours(folder: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -41,7 +41,7 @@ from orchestrator.models.cli_known import CLIS
 from orchestrator.models.cli_process import MARK, marked
 from orchestrator.models.switchboard import Switchboard
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 TASK = Task("turn", Role.WALL, "validator", None, round=1, rounds=1, last=False, topic="Kafka or not?")
 MESSAGES = (Message("system", "Be brief."), Message("user", "Kafka or not?"), Message("user", "You are Wall."))

@@ -45,6 +45,7 @@ from orchestrator.models.base import Endpoint, Message, Request, Shape, Task, Us
 from orchestrator.models.litellm import LiteLLM
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.anyio,
     # litellm's Gemini adapter, imported at its first call: pydantic tells its author something about typed dicts
     pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class '.*`ReadOnly` qualifier:UserWarning"),
