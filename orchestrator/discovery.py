@@ -6,7 +6,6 @@ the question elsewhere.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 import shutil
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models.base import Endpoint
+from orchestrator.models_file import is_here
 from orchestrator.route import CLIS, Route
 from orchestrator.routing import StandIns
 
@@ -150,11 +150,11 @@ def _ollama(host: str) -> str:
 
 
 def _is_loopback(address: str) -> bool:
-    """Whether it is an http address of this machine; a name is one only if it is `localhost`."""
+    """Whether it is an http address of this machine."""
     try:
         parts = urlsplit(address)
-        host, _ = parts.hostname or "", parts.port
-        return parts.scheme == "http" and (host == "localhost" or ipaddress.ip_address(host).is_loopback)
+        _ = parts.port  # which raises where it is none
+        return parts.scheme == "http" and is_here(address)
     except ValueError:
         return False
 
@@ -168,7 +168,7 @@ def _ask(name: str, address: str) -> Server | None:
         answer = connection.getresponse()
         is_json = "json" in answer.getheader("content-type", "")
         listed = json.loads(answer.read(_LARGEST)) if answer.status == 200 and is_json else None
-    except (OSError, HTTPException, ValueError):
+    except (OSError, HTTPException, ValueError, RecursionError):  # the last of brackets in brackets
         return None
     finally:
         connection.close()

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -52,21 +54,29 @@ def models_path(name: str, shelves: Sequence[Path]) -> Path:
 def load_models_file(name: str, shelves: Sequence[Path]) -> ModelsFile:
     """Loads a models file by name or path.
 
-    One that describes agent CLIs decides which programs run, so in a working folder, which may be anybody's, it is
-    taken only by its path.
+    One that describes agent CLIs decides which programs run, and one with addresses who is sent prompts and keys. So in
+    a working folder, which may be anybody's, such a file is taken only by its path.
 
     Raises:
         ConfigurationError: it is not there, or says something wrong.
     """
     path = models_path(name, shelves)
     models = parse_models(read(path), str(path))
-    if not is_path(name, SUFFIXES) and not path.is_absolute() and any(entry.cli for entry in models.models.values()):
+    risks = () if is_path(name, SUFFIXES) or path.is_absolute() else filter(None, map(_risk, models.models.values()))
+    for told in risks:
         raise ConfigurationError(
-            "This file of the working folder says which commands are run.",
+            f"This file of the working folder says {told}.",
             f"Read it, and name it by its path if that is what you want: --models ./{path}",
             source=str(path),
         )
     return models
+
+
+def _risk(entry: ModelEntry) -> str:
+    """What a file with such an entry decides; nothing where anybody's may."""
+    if entry.cli is not None:
+        return "which commands are run"
+    return f"that prompts and keys go to {entry.api_base}" if entry.api_base and not is_here(entry.api_base) else ""
 
 
 def parse_models(text: str, source: str) -> ModelsFile:
@@ -90,6 +100,18 @@ def route_name(name: str) -> str:
 def route_names(text: str) -> tuple[str, ...]:
     """The routes that one flag names: `a,b,c` is a list to be spread over the seats of its role."""
     return tuple(name.strip() for name in text.split(","))
+
+
+def is_here(address: str) -> bool:
+    """Whether a web address is one of this machine; a name is one only if it is `localhost`.
+
+    Raises:
+        ValueError: it is no address.
+    """
+    host = urlsplit(address).hostname or ""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
 
 
 def _web_address(text: str) -> str:
@@ -119,7 +141,13 @@ def _header_value(value: str) -> str:
 
 
 def _word(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/-]*", value):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]*", value):  # no part of a path: it stands within an address
+        raise fault("must be one plain word, such as 2025-04-01-preview.")
+    return value
+
+
+def _region(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", value):  # providers' hosts are named by it, and get the key
         raise fault("must be one plain word, such as eu-central-1.")
     return value
 
@@ -138,6 +166,7 @@ Cost = Annotated[Decimal, Field(ge=0, le=1)]
 HeaderName = Annotated[str, AfterValidator(_header_name)]
 HeaderValue = Annotated[str, AfterValidator(_header_value)]
 Word = Annotated[str, AfterValidator(_word)]
+Region = Annotated[str, AfterValidator(_region)]
 
 
 class ByCognition(Shape):
@@ -165,7 +194,7 @@ class ModelEntry(Shape):
     headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
     header_env: dict[HeaderName, Annotated[str, AfterValidator(variable_name)]] = Field(default_factory=dict)
     api_version: Word | None = None
-    region: Word | None = None
+    region: Region | None = None
     project: Word | None = None
     cli: CliEntry | None = None
 

@@ -112,12 +112,13 @@ def test_the_window_that_ollama_was_given_is_taken() -> None:
         {"body": listing("m"), "status": 302, "location": "http://192.0.2.1/v1/models"},
         {"body": '{"data": [{"id"'},
         {"body": '["a"]'},
+        {"body": "[" * 100_000},
         {"body": '{"data": {}}'},
         {"body": '{"data": [{"id": 7}, {}, "m", {"id": "two words"}, {"id": "\\u001b[2J"}]}'},
         {"body": listing("bge-m3", "text-embedding-nomic-embed-text-v1.5", "whisper-large")},
         {"body": " " * (1 << 20) + listing("m")},
     ],
-    ids=["web page", "not found", "redirect", "broken", "list", "no list", "no names", "no chat", "endless"],
+    ids=["web page", "not found", "redirect", "broken", "list", "deep", "no list", "no names", "no chat", "endless"],
 )
 def test_what_is_no_model_server_is_passed_over(place: Path, answer: dict[str, str]) -> None:
     with serving(**answer) as address, pytest.raises(UsageError, match="No model can be used"):  # type: ignore[arg-type]

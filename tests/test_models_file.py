@@ -12,6 +12,7 @@ from orchestrator.models_file import load_models_file, models_path, parse_models
 
 CONFIGS = (Path(__file__).parent.parent / "configs",)
 ROUTES = "routes: {PATHOS: [anthropic/a, openai/o], ETHOS: [openai/o], LOGOS: [gemini/g, openai/o]}\n"
+MODEL = ROUTES + "models:\n  openai/o:\n"
 
 
 # ---------------------------------------------------------------- which file
@@ -38,9 +39,32 @@ def test_a_name_no_shelf_has_is_an_error_that_offers_the_nearest() -> None:
         load_models_file("locale", CONFIGS)
 
 
-# ---------------------------------------------------------------- what a file may say
+@pytest.mark.parametrize("address", ["https://gateway.example/v1", "http://127.0.0.1.example:80", "http://192.0.2.1"])
+def test_a_folder_that_may_be_anybodys_does_not_say_who_is_sent_prompts_and_keys(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shelf = Path("configs")
+    shelf.mkdir()
+    (shelf / "models.yaml").write_text(f"{MODEL}    api_base: {address}\n    header_env: {{X-Gate: GATE_PASS}}\n")
+    with pytest.raises(ConfigurationError, match=rf"keys go to {address}.*--models ./configs/models.yaml"):
+        load_models_file("models", (shelf,))
+    assert load_models_file("./configs/models.yaml", ()).models  # by its path it is taken
+    assert load_models_file("models", (tmp_path / "configs",)).models  # and from a folder of the user's own
 
-MODEL = ROUTES + "models:\n  openai/o:\n"
+
+@pytest.mark.parametrize("address", ["http://localhost:8080/v1", "http://127.0.0.1:8080/v1", "https://[::1]:8080"])
+def test_a_file_of_the_working_folder_may_name_servers_of_this_machine(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shelf = Path("configs")
+    shelf.mkdir()
+    (shelf / "models.yaml").write_text(f"{MODEL}    api_base: {address}\n")
+    assert load_models_file("models", (shelf,)).endpoint("openai/o").api_base == address
+
+
+# ---------------------------------------------------------------- what a file may say
 
 
 @pytest.mark.parametrize(
@@ -61,6 +85,9 @@ MODEL = ROUTES + "models:\n  openai/o:\n"
         (MODEL + "    input_cost_per_token: 1e-6", "models.yaml:3: models.openai/o", "half a price"),
         (MODEL + "    cached_cost_per_token: 1e-6", "models.yaml:3: models.openai/o", "half a price"),
         (MODEL + "    input_cost_per_token: -1", "models.yaml:4: models.openai/o.input_cost_per_token", "at least 0"),
+        (MODEL + "    region: evil.example/x", "models.yaml:4: models.openai/o.region", "one plain word"),
+        (MODEL + "    region: evil.example:443", "models.yaml:4: models.openai/o.region", "one plain word"),
+        (MODEL + "    project: a/../b", "models.yaml:4: models.openai/o.project", "one plain word"),
         (MODEL + "    context_tokens: 0", "models.yaml:4: models.openai/o.context_tokens", "at least 1"),
         (ROUTES + "defaults: {timeout_s: 0}", "models.yaml:2: defaults.timeout_s", "more than 0"),
         (ROUTES + "defaults: {max_output_tokens: 0}", "models.yaml:2: defaults.max_output_tokens", "at least 1"),
