@@ -33,8 +33,8 @@ CURE = "Make it, allow writing there, or name another folder with --adr."
 
 _INDEXES = ("readme.md", "index.md")
 _NAME = re.compile(r"((?:m?adr)?[-_ ]?)(\d+)([-_. ]+)(.+)", re.IGNORECASE)
-_TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
-_NUMBERED = re.compile(r"((?:m?adr[-_ ]*)?)(\d+)([.:)]\s*(?:[-–—]\s+)?|\s+[-–—]\s+)(.*)", re.IGNORECASE)
+_TITLE = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
+_NUMBERED = re.compile(r"((?:m?adr[-_ ]*)?)(\d{1,18})([.:)]\s*(?:[-–—]\s+)?|\s+[-–—]\s+)(.*)", re.IGNORECASE)
 _OF_A_DEBATE = re.compile(r"^[-*] (Thread|Head of the ledger|Plan):\s+`([^`]+)`\s*$", re.MULTILINE)
 
 
@@ -233,7 +233,9 @@ def _before_title(folder: Path, numbered: Sequence[Numbered], digits: str) -> st
 
 def _title_in(text: str) -> str:
     match = _TITLE.search(text)
-    return match[1] if match else ""
+    title = match[1].rstrip() if match else ""
+    bare = title.rstrip("#")  # signs that close a heading stand apart: the last one of `# Use C#` is a word's
+    return bare.rstrip() if bare.endswith((" ", "\t")) else title
 
 
 def _entry(folder: Path, one: Numbered) -> Entry:

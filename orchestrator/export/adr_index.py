@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]\(<?([^()<>]*?)([^()<>/]+\.md)>?\)", re.IGNORECASE)
-_ITEM = re.compile(r"(\s*)([-*+]|(\d+)([.)]))(\s+)")
+_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]\(<?((?:[^()<>/]*/)*)([^()<>/]+\.md)>?\)", re.IGNORECASE)
+_ITEM = re.compile(r"(\s*)([-*+]|(\d{1,9})([.)]))(\s+)")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _BEGIN, _END = re.compile(r"<!-- adrlog(?:\s(?!stop).*)?-->"), re.compile(r"<!-- adrlogstop.*-->")
 _DATE = r"\d{4}-\d{2}-\d{2}"

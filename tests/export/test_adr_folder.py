@@ -139,6 +139,35 @@ def test_the_title_begins_as_the_newest_records_title_does(
     assert f"\n{title}\n" in kept(folder, debate).record.read_text()
 
 
+@pytest.mark.parametrize(
+    ("heading", "line"),
+    [
+        ("# Use C#", "- [Use C#](0001-use.md)"),
+        ("# Use C# ##", "- [Use C#](0001-use.md)"),
+        ("# Use C ##", "- [Use C](0001-use.md)"),
+        (f"# {'9' * 5000}. Use C", f"- [{'9' * 5000}. Use C](0001-use.md)"),  # more digits than int() takes
+        (f"# {'#' * 200_000}x", "- [Use](0001-use.md)"),
+        (f"# Use{' ' * 200_000}x", "- [Use](0001-use.md)"),
+    ],
+    ids=["a sign of a word", "closed behind it", "closed", "no number", "signs without end", "space without end"],
+)
+def test_a_title_is_what_markdown_takes_for_it_however_it_is_written(
+    heading: str, line: str, folder: Path, debate: Debate
+) -> None:
+    (folder / "0001-use.md").write_text(f"{heading}\n")
+    (folder / "README.md").write_text(f"{line}\n")
+    kept(folder, debate)
+    listed = (folder / "README.md").read_text()
+    assert listed == f"{line}\n- [{TITLE}](0002-move-billing-to-kafka.md)\n"
+
+
+def test_a_link_in_an_index_may_have_no_end(folder: Path, debate: Debate) -> None:
+    fill(folder, ["0001-use.md"])
+    (folder / "README.md").write_text(f"- [use](0001-use.md)\n\n[x](<{'a' * 200_000}\n")
+    kept(folder, debate)
+    assert f"- [{TITLE}](0002-move-billing-to-kafka.md)\n" in (folder / "README.md").read_text()
+
+
 def test_a_record_links_to_the_earlier_ones_that_it_touches_and_leaves_them_as_they_are(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
