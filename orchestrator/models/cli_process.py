@@ -72,7 +72,7 @@ async def run(
         flooded = False
         try:
             with anyio.move_on_after(seconds) as limit:
-                flooded = await _ends(process, output)
+                flooded = await _ends(process, (output, errors))
         finally:
             with anyio.CancelScope(shield=True):
                 await _kill(process, mark)
@@ -85,13 +85,13 @@ async def run(
         )
 
 
-async def _ends(process: Process, output: IO[bytes]) -> bool:
+async def _ends(process: Process, files: Sequence[IO[bytes]]) -> bool:
     """Waits for the end; True as soon as too much was written."""
     flooded = False
 
     async def watch() -> None:
         nonlocal flooded
-        while _size(output) <= MOST_OUTPUT:  # noqa: ASYNC110 - nobody tells when a file grows
+        while not _any_floods(files):  # noqa: ASYNC110 - nobody tells when a file grows
             await anyio.sleep(_LOOK_S)
         flooded = True
         group.cancel_scope.cancel()
@@ -99,7 +99,7 @@ async def _ends(process: Process, output: IO[bytes]) -> bool:
     async with anyio.create_task_group() as group:
         group.start_soon(watch)
         await process.wait()
-        flooded = _size(output) > MOST_OUTPUT
+        flooded = _any_floods(files)
         group.cancel_scope.cancel()
     return flooded
 
@@ -134,6 +134,10 @@ def marked(mark: str) -> Iterator[int]:
 def _signal_group(leader: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says so of zombies
         os.killpg(leader, number)
+
+
+def _any_floods(files: Sequence[IO[bytes]]) -> bool:
+    return any(_size(file) > MOST_OUTPUT for file in files)
 
 
 def _size(file: IO[bytes]) -> int:

@@ -278,6 +278,12 @@ async def test_output_without_end_is_not_waited_for(agent: CliAgent, make: Calla
     assert (type(error), error.message) == (GarbledReply, "cli/codex: it wrote more than 16 MiB")
 
 
+async def test_complaints_without_end_fill_no_disk(agent: CliAgent, make: Callable[[str, str], StandIn]) -> None:
+    make("codex", "import sys\nwhile True: sys.stderr.write('x' * (1 << 20))")
+    error = await failed(agent, asked("cli/codex"))
+    assert (type(error), error.message) == (GarbledReply, "cli/codex: it wrote more than 16 MiB")
+
+
 @pytest.mark.parametrize("name", list(SAYS))
 async def test_an_empty_answer_is_none(name: str, agent: CliAgent, make: Callable[[str, str], StandIn]) -> None:
     make(name, says(SAYS[name](" \n")))
