@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from orchestrator.hall import structure
@@ -197,11 +198,16 @@ def constraints_seen(snapshot: Snapshot, since: int = 1) -> tuple[Constraint, ..
     return _fold(spoken, since)
 
 
-def answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
+@lru_cache(maxsize=256)  # every later seat of a debate reads the same turns
+def answers_in(text: str, role: Role) -> tuple[tuple[str, str, str], ...]:
     """The answers that stand in a text of a role: the constraint's name, the word, the sentence.
 
     What closes a constraint says how; only OPEN and STANDS may stand alone.
     """
+    return tuple(_answers_in(text, role))
+
+
+def _answers_in(text: str, role: Role) -> Iterator[tuple[str, str, str]]:
     for item in structure.items(text):
         match = _ANSWER.fullmatch(item)
         word = re.sub(r"[ _-]", " ", match[2].upper()) if match else ""

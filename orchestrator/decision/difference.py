@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from itertools import product
 from typing import Any, Generic, TypeVar
 
@@ -97,6 +98,7 @@ def likeness(one: str, other: str) -> float:
     return 2 * len(first & second) / (len(first) + len(second))
 
 
+@lru_cache(maxsize=1024)  # each statement is held against all of the other side
 def _telling(text: str) -> frozenset[str]:
     """The words that say something: not the short ones, but for numbers and scripts in which all are short."""
     words = list(words_of(text))
@@ -153,9 +155,8 @@ def _compared(a: Sequence[Item], b: Sequence[Item], members: Sequence[str]) -> d
     The sort is stable, and of two pairs with an item in common the same stands first from either side.
     """
     left_a, left_b = dict(enumerate(a)), dict(enumerate(b))
-    pairs = [pair for pair in _pairs(a, b, members) if pair[0].likeness >= ALIKE]
     matched: list[Pair[Item]] = []
-    for pair, at, to in sorted(pairs, key=lambda each: (-each[0].likeness, len(each[0].differs))):
+    for pair, at, to in sorted(_pairs(a, b, members), key=lambda each: (-each[0].likeness, len(each[0].differs))):
         if at in left_a and to in left_b:
             del left_a[at], left_b[to]
             matched.append(pair)
@@ -165,8 +166,9 @@ def _compared(a: Sequence[Item], b: Sequence[Item], members: Sequence[str]) -> d
 
 
 def _pairs(a: Sequence[Item], b: Sequence[Item], members: Sequence[str]) -> Iterator[tuple[Pair[Item], int, int]]:
-    """Every pair, with the places of its two items."""
+    """Every pair that is alike, with the places of its two items."""
     for (at, one), (to, other) in product(enumerate(a), enumerate(b)):
-        differs = tuple(name for name in members if getattr(one, name) != getattr(other, name))
         share = likeness(getattr(one, members[0]), getattr(other, members[0]))
-        yield Pair(a=one, b=other, likeness=share, differs=differs), at, to
+        if share >= ALIKE:
+            differs = tuple(name for name in members if getattr(one, name) != getattr(other, name))
+            yield Pair(a=one, b=other, likeness=share, differs=differs), at, to

@@ -5,6 +5,7 @@ stands beside the ledger is believed only where the ledger tells the same.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
@@ -181,8 +182,8 @@ def _parsed(text: str, source: str) -> tuple[Any, list[str]]:
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice.extend(key for key in found if keys.count(key) > 1)
+            counts = Counter(key for key, _ in pairs)
+            twice.extend(key for key, count in counts.items() if count > 1)
         return found
 
     try:
