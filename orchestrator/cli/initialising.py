@@ -51,7 +51,7 @@ def init(out: Path | None, force: bool) -> None:
     Raises:
         UsageError: nothing was found to speak, or a file is there already.
     """
-    file = own_file().with_name(f"{DEFAULT_MODELS}{SUFFIXES[0]}") if out is None else out
+    file = own_file().with_name(f"{DEFAULT_MODELS}{SUFFIXES[0]}") if out is None else Path(os.path.expanduser(out))
     if os.path.lexists(file) and not force:
         raise UsageError(f"{file} is there already.", "Nothing was written; --force writes over it.")
     found = look_around(os.environ)

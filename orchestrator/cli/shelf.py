@@ -101,10 +101,10 @@ def settings(models: str) -> list[dict[str, str]]:
 
 
 def _routes(found: Speakers, file: str) -> Iterator[dict[str, str]]:
+    named = {name for cognition in Cognition for name in getattr(found.models.routes, cognition)}
     for cognition in Cognition:
         routes = [route.model for route in found.routing.cognitions[cognition]]
-        named = getattr(found.models.routes, cognition)
-        source = file if set(routes) <= set(named) else "found here, since no key is set"
+        source = file if named.issuperset(routes) else "found here, since no key is set"
         yield _setting(f"routes for {cognition}", ", ".join(routes) or "none that can be used", source)
     for agent, names in found.models.agents.items():
         yield _setting(f"routes for {agent}", ", ".join(names), file)

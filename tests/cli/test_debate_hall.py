@@ -562,6 +562,21 @@ def test_config_shows_what_was_taken_and_from_where(
     assert all(value.startswith("openai/") for value in routes)
 
 
+def test_a_role_that_borrows_from_the_others_speaks_by_the_models_file(
+    hall: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").mkdir()
+    file = Path("configs/models.yaml")
+    file.write_text("routes: {PATHOS: [openai/o], ETHOS: [gemini/g], LOGOS: [openai/o]}\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.setenv(name, "")
+    found = {setting["name"]: setting for setting in as_json(hall("config", "--json"))}
+    borrowed = found["routes for ETHOS"]
+    assert (borrowed["value"], borrowed["source"]) == ("openai/o", str(file))
+
+
 def test_in_a_checkout_of_the_program_its_folders_are_the_bundled_ones(
     hall: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,3 +143,14 @@ def test_no_key_is_written(hall: Command, file: Path, monkeypatch: pytest.Monkey
 def test_the_suggested_models_are_known_and_asked_with_their_providers_key(provider: str, route: str) -> None:
     assert Route(route, Endpoint()).key_variables == KEYS[provider]
     assert known_model(route) is not None or provider == "openrouter"
+
+
+def test_a_file_in_the_home_folder_is_not_written_over_either(
+    hall: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    (tmp_path / "own.yaml").write_text("mine")
+    result = hall("init", "--out=~/own.yaml")  # which no shell expands
+    assert (result.exit_code, (tmp_path / "own.yaml").read_text()) == (2, "mine"), result.output
+    assert "is there already" in result.output
