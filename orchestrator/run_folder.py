@@ -17,7 +17,6 @@ from orchestrator.drafts import Draft
 from orchestrator.errors import UsageError
 from orchestrator.evidence import Evidence
 from orchestrator.export.data import render_json, render_octave
-from orchestrator.export.markdown import render_adr
 from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.forecast import calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.hall.debate import Debate
@@ -56,10 +55,12 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
         case "octave":
             return render_octave(record, debate)
         case "html":
-            from orchestrator.export.html import render_html  # here: its templates take a while to load
+            from orchestrator.export.html import render_html  # here: templates take a while to load
 
             return render_html(record, debate)
         case _:
+            from orchestrator.export.markdown import render_adr  # here: so does a parser of Markdown
+
             return render_adr(record, debate)
 
 

@@ -43,5 +43,5 @@ def test_a_rehearsal_runs_without_litellm() -> None:
     assert imported("run_debate", "--rehearse", "-r", "speed", "--quiet", "Kafka?") & {"litellm", "mcp"} == set()
 
 
-def test_looking_into_the_hall_needs_no_model() -> None:
-    assert imported("debate_hall", "list") & {"litellm", "mcp"} == set()
+def test_looking_into_the_hall_needs_no_model_and_no_parser() -> None:
+    assert imported("debate_hall", "list") & {"jinja2", "litellm", "markdown_it", "mcp"} == set()
