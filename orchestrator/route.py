@@ -13,6 +13,8 @@ from datetime import date
 from orchestrator.models import cli_known, prices
 from orchestrator.models.base import Endpoint
 from orchestrator.models.cli_known import PREFIX, cli_of, is_cli
+from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.models.switchboard import CLIENT
 from orchestrator.strict_yaml import did_you_mean
 
 # The variables litellm reads each provider's key from; one of them is enough. A provider that is not named here is
@@ -97,11 +99,15 @@ def missing(lacking: Iterable[str]) -> str:
 
 
 def doubts(route: Route, today: date | None = None) -> Iterator[str]:
-    """Sentences about a model that litellm's list of its provider's models does not have, or has as retired."""
+    """Sentences about a model whose provider litellm does not have, or does not have it, or has it as retired."""
     known = prices.known_model(route.model)
     if route.endpoint.api_base or (known and (today is None or known.retires is None or known.retires > today)):
         return
-    prefix, _, bare = route.model.partition("/")
+    prefix, slash, bare = route.model.partition("/")
+    if not known and _has_no_provider(route.model):
+        near = did_you_mean(prefix, KEYS).replace("?", f"/{bare}?") if slash else ""
+        yield f"The provider of {route.model} is not known here. {near or 'Write provider/model.'}"
+        return
     siblings = {
         name.removeprefix(f"{prefix}/")
         for name, other in prices.known_models().items()
@@ -113,3 +119,10 @@ def doubts(route: Route, today: date | None = None) -> Iterator[str]:
     elif bare and siblings:
         price = "" if prices.price_of(route.model, route.endpoint) else ", nor its price"
         yield f"The model {route.model} is not known here{price}. {near}".strip()
+
+
+def _has_no_provider(model: str) -> bool:
+    """Whether a model's name begins with no provider that is known."""
+    if model in (REHEARSAL, CLIENT) or is_cli(model) or not prices.known_providers():
+        return False
+    return model.partition("/")[0] not in {*KEYS, *prices.known_providers()} or "/" not in model

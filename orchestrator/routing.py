@@ -201,5 +201,12 @@ def _notices(routing: Routing, today: date | None) -> Iterator[str]:
     different = len(set(first)) > 1  # that all roles are one model the plan says, which knows the seats too
     if len(first) == len(Role) and len(providers) == 1 and different:
         yield f"All roles use one provider ({providers.pop()}); three different ones disagree better."
-    for route in dict.fromkeys(first):
+    for route in dict.fromkeys(_leading(routing)):
         yield from doubts(route, today)
+
+
+def _leading(routing: Routing) -> Iterator[Route]:
+    """The routes that seats ask first: all of a list that is spread over them."""
+    for role in Role:
+        named = routing.flags.get(role)
+        yield from named[0] if named else routing.roles.get(role) or routing.cognitions.get(role.cognition, ())[:1]

@@ -191,6 +191,26 @@ def test_a_model_that_is_not_known_is_said_with_the_nearest_known_name() -> None
     assert "The model openai/gpt-6.1-soll is not known here, nor its price. Did you mean openai/gpt-6.1-sol?" in notices
 
 
+@pytest.mark.parametrize(
+    ("model", "cure"),
+    [
+        ("antropic/claude-opus-5-5", "Did you mean anthropic/claude-opus-5-5?"),
+        ("google/gemini-4-argon", "Write provider/model."),
+        ("claude", "Write provider/model."),
+    ],
+)
+def test_a_model_whose_provider_nobody_knows_is_said_before_others_are_paid(model: str, cure: str) -> None:
+    assert f"The provider of {model} is not known here. {cure}" in routed(ROUTES, wall=[model]).notices
+    assert f"The provider of {model} is not known here. {cure}" in routed(ROUTES, wall=[f"openai/o,{model}"]).notices
+
+
+@pytest.mark.parametrize(
+    "model", ["lm_studio/x", "hosted_vllm/x", "ollama_chat/x", "vertex_ai/x", "client", "rehearsal"]
+)
+def test_a_provider_that_is_known_is_not_doubted(model: str) -> None:
+    assert not any("provider of" in notice for notice in routed(ROUTES, wall=[model]).notices)
+
+
 def test_a_model_on_a_server_of_ones_own_is_not_looked_up() -> None:
     text = MODEL + "    api_base: http://127.0.0.1:8080/v1\n"
     assert not any("openai/o " in notice for notice in routed(text).notices)

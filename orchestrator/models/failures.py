@@ -139,6 +139,7 @@ _CURES: dict[type[ModelError], str] = {
     CutOff: "Raise max_output_tokens in the models file.",
 }
 
+_NO_PROVIDER = re.compile(r"LLM Provider NOT provided", re.IGNORECASE)
 _PAGE = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?: Error)?(?: \w+Error)?(?: -|:) )+")
@@ -267,6 +268,8 @@ def _told(kind: type[ModelError], chain: tuple[BaseException, ...], body: str) -
         return "no answer in time"
     if kind is ConnectionFailed:
         text = next((str(cause) for cause in reversed(chain) if kind_of(type(cause)) is kind and str(cause)), text)
+    if _NO_PROVIDER.search(text):
+        return "its provider is not known; a model is named provider/model"
     if page := _PAGE.search(text):
         title = _TITLE.search(text, page.start())
         return f"a web page instead of an answer ({' '.join(title[1].split())})" if title else "a web page, no answer"

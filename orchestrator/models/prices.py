@@ -22,6 +22,7 @@ from orchestrator.errors import UsageError
 from orchestrator.models.base import Endpoint
 
 _TABLE = "model_prices_and_context_window_backup.json"
+_PROVIDERS = "provider_endpoints_support_backup.json"
 _MODES = ("chat", "responses")
 _TIER = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _IN_OUT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)/([0-9]{1,6}(?:\.[0-9]{1,6})?)")
@@ -86,12 +87,27 @@ class KnownModel:
 @cache
 def known_models() -> Mapping[str, KnownModel]:
     """The chat models litellm knows, by its names for them (`claude-…`, `gemini/gemini-…`)."""
-    spec = find_spec("litellm")
-    if spec is None or not spec.submodule_search_locations:
-        return MappingProxyType({})
-    text = Path(spec.submodule_search_locations[0], _TABLE).read_text(encoding="utf-8")
-    table: dict[str, dict[str, Any]] = json.loads(text, parse_float=Decimal)
+    table: dict[str, dict[str, Any]] = _told_in(_TABLE)
     return MappingProxyType({name: _known(name, entry) for name, entry in table.items() if entry.get("mode") in _MODES})
+
+
+@cache
+def known_providers() -> frozenset[str]:
+    """What litellm lets stand before the slash of a model's name; empty where it does not say."""
+    listed = _told_in(_PROVIDERS).get("providers", {})
+    models = known_models().items()
+    named = {name.partition("/")[0] for name, _ in models if "/" in name} | {known.provider for _, known in models}
+    return frozenset(listed) | named if listed else frozenset()
+
+
+def _told_in(name: str) -> dict[str, Any]:
+    """A file of litellm's package; empty where it is not there."""
+    spec = find_spec("litellm")
+    file = Path(spec.submodule_search_locations[0], name) if spec and spec.submodule_search_locations else None
+    if file is None or not file.exists():
+        return {}
+    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"), parse_float=Decimal)
+    return told
 
 
 def known_model(name: str) -> KnownModel | None:

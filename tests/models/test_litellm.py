@@ -749,6 +749,7 @@ async def test_a_missing_key_is_no_server_error(
 async def test_a_provider_that_does_not_exist_is_no_such_model(model: LiteLLM, providers: respx.MockRouter) -> None:
     told = await refused(model, asked("no-such-provider/model"))
     assert (type(told), told.maybe_billed) == (NoSuchModel, False)
+    assert told.message == ("no-such-provider/model: its provider is not known; a model is named provider/model")
 
 
 async def test_the_key_in_use_never_stands_in_a_message(model: LiteLLM, providers: respx.MockRouter) -> None:
