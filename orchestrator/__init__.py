@@ -15,6 +15,7 @@ The parts, in the order in which they are best read:
     journal.py  budget.py            what was asked and what came of it; what may be spent
     calls.py  lanes.py               one call: its cost set aside, its intent and its outcome written down; its turn
     faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
+    answers.py  recalling.py         what a call brought: a turn, or why it is sent back; what was heard already
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
     asking.py  settling.py           votes, refinements and the account, from the last synthesis to the end

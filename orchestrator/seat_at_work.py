@@ -1,4 +1,4 @@
-"""One seat on its way to one draft: its routes in order, every attempt, a second try, what earlier processes heard.
+"""One seat on its way to one draft: its routes in order, every attempt, a second try.
 
 What happens after a failed call says one table (`faults`): the same call again after a growing, jittered wait, the next
 route, or a route that reads more. A provider that refuses a JSON schema is asked once more without. An answer that is
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from orchestrator.answers import Answer, asked_again, mendable, of_no_use
 from orchestrator.calls import Calls, Kept, Ticket
 from orchestrator.drafts import Assignment, Draft, Emit, Failure, Paid, Patience
 from orchestrator.errors import BadRequest, ContextTooLong, DebateError, DegenerateReply, LimitMet, ModelError
@@ -33,13 +34,12 @@ from orchestrator.events import (
     SentBack,
     Summarised,
 )
-from orchestrator.faults import KINDS, fault_of, repair_of
-from orchestrator.journal import Ask, Heard, Past
-from orchestrator.models.base import Message, Request, Step, Usage
-from orchestrator.models.failures import failure
-from orchestrator.models.guarded import cleaned
+from orchestrator.faults import fault_of
+from orchestrator.journal import Ask, Heard
+from orchestrator.models.base import Request, Step, Usage
 from orchestrator.models.prices import context_of
 from orchestrator.prompt import Summary
+from orchestrator.recalling import Recalling
 from orchestrator.usage import NOTHING, total
 
 # How providers name the schema that they refuse, and how a router names one behind it that refused something.
@@ -60,20 +60,6 @@ class Means(NamedTuple):
     noted: set[str]  # routes of which it was said what they do not take
 
 
-class _Answer(NamedTuple):
-    """What a call brought: a reply, or an error that came with an answer; and what its seat is told if it is asked
-    again. `is_turn` says whether it can stand as it is."""
-
-    heard: Heard | None
-    text: str
-    complaint: str | None
-    error: ModelError | LimitMet | None = None
-
-    @property
-    def is_turn(self) -> bool:
-        return self.error is None
-
-
 @dataclass(slots=True)
 class SeatAtWork:
     """One seat on its way to one draft."""
@@ -85,11 +71,10 @@ class SeatAtWork:
     paid_now: list[Usage] = field(default_factory=list)  # of them, by those of this process
     tried: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)  # routes whose window was too small
-    recalled: set[int] = field(default_factory=set)  # earlier calls that are counted in already
-    began: int = field(init=False)  # what stands in the journal before this number was asked for an earlier draft
+    recalling: Recalling = field(init=False)
 
     def __post_init__(self) -> None:
-        self.began = self.by.calls.written
+        self.recalling = Recalling(self.by.calls, self.assignment, self.taken, self.tried)
 
     def first_ask(self) -> Ask | None:
         """The first call that this seat needs; None when its answer is known, or no route can be asked."""
@@ -97,8 +82,7 @@ class SeatAtWork:
         if route is None:
             return None
         request = self.assignment.ask(route, None)
-        known = self._usable(request) is not None or self._mended_before(request) is not None
-        return None if known else self._ask(request)
+        return None if self.recalling.is_known(request) else self._ask(request)
 
     async def draft(self, ticket: Ticket | None) -> Draft | Failure:
         began = time.monotonic()
@@ -179,89 +163,45 @@ class SeatAtWork:
             known=heard.known,
         )
 
-    async def _mended(self, request: Request, first: _Answer) -> _Answer:
+    async def _mended(self, request: Request, first: Answer) -> Answer:
         """Asks once more. Where that brings no turn, a first answer that was one stands."""
         try:
-            second = await self._answer(_asked_again(request, first), None)
+            second = await self._answer(asked_again(request, first), None)
         except (ModelError, LimitMet) as error:
-            second = _Answer(None, "", None, error)
+            second = Answer(None, "", None, error)
         if second.is_turn or not first.is_turn:
             return second
         return first
 
-    async def _answer(self, request: Request, ticket: Ticket | None) -> _Answer:
+    async def _answer(self, request: Request, ticket: Ticket | None) -> Answer:
         """Asks, as often as it takes, and judges what came.
 
         Raises:
             ModelError: no answer came, or none that could be mended by asking again.
         """
-        before = self._mended_before(request)
+        before = self.recalling.mended_before(request)
         if before is not None:
-            self._recall(request, None)
+            self.recalling.recall(request, None)
             return before
         try:
             heard = await self._patiently(request, ticket)
         except ModelError as error:
-            answer = _mendable(error)
+            answer = mendable(error)
             if answer is None:
                 raise
             return answer
         text = heard.reply.text
         useless = self.assignment.useless(text)
         if useless is None:
-            return _Answer(heard, text, self.assignment.lacking(text))
-        answer = _of_no_use(request.model, useless, text, heard.reply.usage)
+            return Answer(heard, text, self.assignment.lacking(text))
+        answer = of_no_use(request.model, useless, text, heard.reply.usage)
         self.tried.append(f"{request.model}: {DegenerateReply.code}")
         self._keep_text(text, request, heard.reply.model, heard.reply.usage)
         return answer
 
-    def _mended_before(self, request: Request) -> _Answer | None:
-        """An answer of no use that an earlier process got, if its second try, which was of use, is known too."""
-        for past in self.by.calls.past(self._ask(request)):
-            answer = self._useless(past)
-            if answer is not None and self._usable(_asked_again(request, answer)) is not None:
-                return answer
-        return None
-
-    def _useless(self, past: Past) -> _Answer | None:
-        """What an earlier process was told again, where it was."""
-        if past.failed is not None:
-            error = failure(KINDS.get(past.failed, ModelError), "", model=past.route, usage=past.usage, text=past.text)
-            return _mendable(error)
-        useless = self.assignment.useless(past.text)
-        return _of_no_use(past.route, useless, past.text, past.usage) if useless else None
-
-    def _usable(self, request: Request, step: Step | None = None) -> Past | None:
-        """What was heard already when the same was asked, if it is of use."""
-        past = self.by.calls.past(self._ask(request, step))
-        return next((one for one in past if one.reply and (step or self._is_usable(one.text))), None)
-
-    def _recall(self, request: Request, step: Step | None) -> Heard | None:
-        """What was heard already when the same was asked. What failed before it belongs to this draft too."""
-        found = self._usable(request, step)
-        for past in self.by.calls.past(self._ask(request, step)):
-            if past == found:
-                break
-            self._count_in(past)
-            answer = self._useless(past) if step is None else None
-            for again in self.by.calls.past(self._ask(_asked_again(request, answer))) if answer else ():
-                if again.failed or not self._is_usable(again.text):
-                    self._count_in(again)
-        if found is None or found.reply is None:
-            return None
-        self.taken.append(found.reply.usage)
-        return Heard(found.reply, found.route, known=True)
-
-    def _count_in(self, past: Past) -> None:
-        """Counts a call for an earlier draft that brought nothing; a question is the same for every route."""
-        if past.number < self.began and past.number not in self.recalled:
-            self.recalled.add(past.number)
-            self.tried.append(f"{past.route}: {past.failed or DegenerateReply.code}")
-            self.taken += [past.usage] if past.usage else []
-
     async def _patiently(self, request: Request, ticket: Ticket | None, step: Step | None = None) -> Heard:
         """Asks until an answer comes, the kind of failure says that it will not, or the run's time is over."""
-        known = self._recall(request, step)
+        known = self.recalling.recall(request, step)
         if known is not None:
             return known
         retrying = AsyncRetrying(
@@ -318,14 +258,11 @@ class SeatAtWork:
                 last = error
         raise last
 
-    def _is_usable(self, text: str) -> bool:
-        return self.assignment.useless(text) is None
-
     def _ask(self, request: Request, step: Step | None = None) -> Ask:
-        sent = cleaned(request)
-        if step is None and request.endpoint.stream:
-            sent = replace(sent, hear=partial(self._hear, request.model))
-        return Ask(self.assignment.seat.slot, step or self.assignment.step, sent)
+        ask = self.recalling.ask(request, step)
+        if step is not None or not request.endpoint.stream:
+            return ask
+        return ask._replace(request=replace(ask.request, hear=partial(self._hear, request.model)))
 
     def _hear(self, route: str, text: str) -> None:
         self._emit(DraftDelta(**_told(self.assignment, route), text=text))
@@ -364,24 +301,6 @@ class SeatAtWork:
 
     def _emit(self, event: Event) -> None:
         self.by.emit(event)
-
-
-def _asked_again(request: Request, answer: _Answer) -> Request:
-    """The same request, with the answer of no use and what is told of it."""
-    before = (Message("assistant", answer.text),) if answer.text.strip() else ()
-    return replace(request, messages=(*request.messages, *before, Message("user", answer.complaint or "")))
-
-
-def _mendable(error: ModelError) -> _Answer | None:
-    """An error that came with an answer, where asking once more may help."""
-    complaint = repair_of(error)
-    return None if complaint is None else _Answer(None, error.text, complaint, error)
-
-
-def _of_no_use(route: str, useless: str, text: str, usage: Usage | None) -> _Answer:
-    words = f"an answer that cannot be used. {useless}"
-    error = failure(DegenerateReply, words, model=route, usage=usage, text=text)
-    return _Answer(None, text, f"{useless} {fault_of(error).repair}", error)
 
 
 def _told(assignment: Assignment, route: str) -> dict[str, Any]:
