@@ -32,11 +32,12 @@ def doctor(models: str, deep: bool, as_json: bool) -> None:
 
 
 def _page(found: Examination, models: str) -> str:
+    doubts = {doubt for each in found.routes.values() for doubt in each.doubts}  # they stand with their routes
     parts = [
         [*_voices(found)],
         [f"Routes of {models}:", *(line for each in found.routes.values() for line in _route(each))],
         [*_around(found)],
-        [f"note: {notice}" for notice in found.notices],
+        [f"note: {notice}" for notice in found.notices if notice not in doubts],
         [*_verdict(found)],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"

@@ -159,7 +159,7 @@ def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: 
         ).fetchone()
     except sqlite3.IntegrityError as error:
         raise ThreadExists(
-            f"There is a debate {thread_id} already.", "Choose another thread id, or read that one with get_debate."
+            f"There is a debate {thread_id} already.", "Choose another thread id, or read that one."
         ) from error
     if plan is not None:
         db.execute("INSERT INTO plans VALUES (?, ?)", (number, plan))
