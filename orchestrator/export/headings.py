@@ -25,14 +25,21 @@ class Headings:
             before: what stands before them, a number say.
         """
         shown, number = collapsed(words).rstrip(ENDS) or "Untitled", 1
+        if len(shown) > WIDTH:
+            shown = _shorter(shown[: WIDTH + 1])  # at once, for what follows goes word by word
         while columns(text := _text(level, before, shown, number)) > WIDTH or _key(text) in self._taken:
             if columns(text) > WIDTH:
-                whole = shown.removesuffix("…")
-                shown = f"{(whole.rpartition(' ')[0] or whole[:-1]).rstrip(ENDS)}…"
+                shown = _shorter(shown)
             else:
                 number += 1
         self._taken.add(_key(text))
         return text
+
+
+def _shorter(words: str) -> str:
+    """Words without the last of them; a single one without its last sign."""
+    whole = words.removesuffix("…")
+    return f"{(whole.rpartition(' ')[0] or whole[:-1]).rstrip(ENDS)}…"
 
 
 def _text(level: int, before: str, shown: str, number: int) -> str:

@@ -106,6 +106,11 @@ def test_a_heading_is_one_line_that_fits_and_none_is_there_twice(text: str) -> N
     assert all(columns(heading) <= 80 for heading in made)
 
 
+def test_a_heading_of_a_question_as_long_as_may_be_is_what_fits_of_it() -> None:
+    assert Headings([]).of(1, "字" * 12_000) == f"# {'字' * 77}…"
+    assert Headings([]).of(1, "word " * 2_400) == f"# {'word ' * 14}word…"
+
+
 def content_of(heading: str) -> str:
     opened, inline, closed = READER.parse(heading)
     assert (opened.type, closed.type) == ("heading_open", "heading_close")
