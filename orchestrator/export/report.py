@@ -27,7 +27,7 @@ from orchestrator.hall.terms import Role
 from orchestrator.plan import Plan
 from orchestrator.wording import visible
 
-_VERDICT = re.compile(r"\s*VERDICT: [A-Z]+\s*")
+_VERDICT = re.compile(r"\s*VERDICT: [A-Z]+[\s.,;:–—-]*")  # with what ends its sentence
 _SIGNS = re.compile(r"^[#>*`\s-]+|[#*`]+(?=\s|\b)|(?<=\S)\*+", re.MULTILINE)  # of Markdown
 _STANDS_OUT = re.compile(r"^ {0,3}#{1,6} .+$|\*\*(?!\s)[^*\n]+\*\*", re.MULTILINE)
 _GLIMPSE = 150  # characters

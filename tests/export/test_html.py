@@ -242,3 +242,13 @@ def test_a_long_question_is_folded_so_that_it_stands_before_no_decision(tmp_path
     assert page.texts["0"] == [topic]
     html = render_html(make_record(debate := debate_of(tmp_path / "other", "Said.", topic=topic), None), debate)
     assert "<details><summary><b>Question</b>" in html
+
+
+@pytest.mark.parametrize("verdict", ["VERDICT: CONDITIONAL. ", "VERDICT: CONDITIONAL\n\n", "VERDICT: CONDITIONAL — "])
+def test_what_a_walls_turn_begins_with_is_told_without_its_verdict(tmp_path: Path, verdict: str) -> None:
+    with hall_at(tmp_path / "state") as hall:
+        hall.init_debate(THREAD, "Kafka?")
+        hall.add_turn(THREAD, Role.WIND, "What if?")
+        hall.add_turn(THREAD, Role.WALL, f"{verdict}Yes, but three people cannot run it.")
+        html = render_html(make_record(debate := hall.debate(THREAD), None), debate)
+    assert '<span class="glimpse">Yes, but three people cannot run it.</span>' in html
