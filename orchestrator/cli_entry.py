@@ -32,7 +32,7 @@ def variable_name(name: str) -> str:
 
 def _no_token_of_the_hall(name: str) -> str:
     if name == SERVER_TOKEN:
-        raise fault(f"{SERVER_TOKEN} is for clients of the hall; a CLI has no use for it.")
+        raise fault(f"{SERVER_TOKEN} is for clients of the hall; models have no use for it.")
     return name
 
 

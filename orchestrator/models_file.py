@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from orchestrator.cli_entry import CliEntry, variable_name
+from orchestrator.cli_entry import CliEntry, Variable
 from orchestrator.errors import ConfigurationError
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Effort, Endpoint
@@ -125,6 +125,8 @@ def _web_address(text: str) -> str:
         raise fault("holds a name or password.", "Give the key through api_key_env.")
     if not usable:
         raise fault("must be an http or https address.", "Such as http://127.0.0.1:8080/v1.")
+    if find_secret(text) is not None:
+        raise fault("holds a key.", "Give the key through api_key_env.")
     return text
 
 
@@ -179,7 +181,7 @@ class ModelEntry(Shape):
     """What litellm cannot know about a model. Prices are in US dollars per token."""
 
     api_base: Annotated[str, AfterValidator(_web_address)] | None = None
-    api_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
+    api_key_env: Variable | None = None
     input_cost_per_token: Cost | None = None
     cached_cost_per_token: Cost | None = None
     output_cost_per_token: Cost | None = None
@@ -192,7 +194,7 @@ class ModelEntry(Shape):
     max_parallel: Annotated[int, Field(ge=1)] | None = None
     stream: bool | None = None
     headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
-    header_env: dict[HeaderName, Annotated[str, AfterValidator(variable_name)]] = Field(default_factory=dict)
+    header_env: dict[HeaderName, Variable] = Field(default_factory=dict)
     api_version: Word | None = None
     region: Region | None = None
     project: Word | None = None

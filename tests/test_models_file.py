@@ -13,6 +13,7 @@ from orchestrator.models_file import load_models_file, models_path, parse_models
 CONFIGS = (Path(__file__).parent.parent / "configs",)
 ROUTES = "routes: {PATHOS: [anthropic/a, openai/o], ETHOS: [openai/o], LOGOS: [gemini/g, openai/o]}\n"
 MODEL = ROUTES + "models:\n  openai/o:\n"
+KEY = "sk-proj-Zq9vT2mXw8LkR4sYb7Nc1Hd6"
 
 
 # ---------------------------------------------------------------- which file
@@ -81,6 +82,13 @@ def test_a_file_of_the_working_folder_may_name_servers_of_this_machine(
         (MODEL + "    api_base: http://", "models.yaml:4: models.openai/o.api_base", "http or https"),
         (MODEL + "    api_base: http://[::1", "models.yaml:4: models.openai/o.api_base", "http or https"),
         (MODEL + "    api_base: http://me:pw@host/v1", "models.yaml:4: models.openai/o.api_base", "name or password"),
+        (
+            MODEL + f"    api_base: 'https://host/v1?key={KEY}'",
+            "models.yaml:4: models.openai/o.api_base",
+            "holds a key",
+        ),
+        (MODEL + "    api_key_env: DEBATE_HALL_TOKEN", "models.yaml:4: models.openai/o.api_key_env", "no use for"),
+        (MODEL + "    header_env: {X: DEBATE_HALL_TOKEN}", "models.yaml:4: models.openai/o.header_env.X", "no use for"),
         (MODEL + "    api_key: x", "models.yaml:4: models.openai/o.api_key", "Did you mean api_key_env?"),
         (MODEL + "    input_cost_per_token: 1e-6", "models.yaml:3: models.openai/o", "half a price"),
         (MODEL + "    cached_cost_per_token: 1e-6", "models.yaml:3: models.openai/o", "half a price"),
@@ -98,6 +106,7 @@ def test_a_wrong_file_is_told_with_its_line_and_key(text: str, place: str, words
         parse_models(text, "models.yaml")
     assert str(caught.value).startswith(f"{place}: ")
     assert words in str(caught.value)
+    assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["sk-proj-Zq9vT2mXw8LkR4sYb7Nc", "AIzaSyZq9vT2mXw8LkR4sYb7Nc", "gsk_Zq9vT2mXw8LkR4"])
