@@ -9,7 +9,7 @@ The parts, in the order in which they are best read:
     events.py  secrets.py            what a run tells; what must never leave
     recipe.py  agent.py  routing.py  one loader for each of recipes/, agents/ and configs/
     evidence/         context files: numbered, hashed, cited, checked
-    plan.py  forecast.py             recipe, agents and routes become the plan of a run; how many calls it takes
+    plan.py  planning.py  forecast.py   what a run does; how recipe, agents and routes become it; its calls
     decision/         what a debate comes to: constraints and their answers, votes, Door's account, the record
     instructions.py  prompt.py       what each step tells its seat; a snapshot and a seat become messages
     journal.py  budget.py            what was asked and what came of it; what may be spent

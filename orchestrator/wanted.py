@@ -20,7 +20,8 @@ from orchestrator.models.base import Endpoint
 from orchestrator.models.prices import parse_price, price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import SUFFIXES, ModelsFile, load_models_file, route_names
-from orchestrator.plan import OnFailure, Plan, make_plan
+from orchestrator.plan import OnFailure, Plan
+from orchestrator.planning import make_plan
 from orchestrator.prompt import PROTOCOL
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe, with_ending, with_tier
 from orchestrator.route import KEYS, Route

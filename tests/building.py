@@ -25,7 +25,8 @@ from orchestrator.hall.terms import Cognition, Role
 from orchestrator.instructions import winds_of
 from orchestrator.models.base import Endpoint, Model, Reply, Request, Usage
 from orchestrator.models.scripted import Line, Scripted
-from orchestrator.plan import OnFailure, Plan, make_plan
+from orchestrator.plan import OnFailure, Plan
+from orchestrator.planning import make_plan
 from orchestrator.prompt import PROTOCOL
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe
 from orchestrator.resuming import resumable

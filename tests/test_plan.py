@@ -29,7 +29,8 @@ from orchestrator.evidence import Evidence
 from orchestrator.hall.terms import Mode, Role
 from orchestrator.models.base import Endpoint
 from orchestrator.models.rehearsal import NAME as REHEARSAL
-from orchestrator.plan import Changes, Plan, make_plan
+from orchestrator.plan import Changes, Plan
+from orchestrator.planning import make_plan
 from orchestrator.recipe import Limits, Seat, Seats, load_recipe
 
 ENDPOINT = Endpoint(

@@ -14,7 +14,8 @@ from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Role
 from orchestrator.layout import spread
 from orchestrator.models_file import parse_models
-from orchestrator.plan import Changes, Plan, make_plan
+from orchestrator.plan import Changes, Plan
+from orchestrator.planning import make_plan
 from orchestrator.prompt import PROTOCOL
 from orchestrator.routing import resolve
 from orchestrator.wanted import routing_of
