@@ -18,6 +18,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
+from orchestrator.errors import UsageError
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models.base import Endpoint
 from orchestrator.models_file import is_here
@@ -58,7 +59,11 @@ class Listed:
 
 
 def local_servers(environment: Mapping[str, str]) -> tuple[Server, ...]:
-    """The servers that answer, in the order in which they would be taken."""
+    """The servers that answer, in the order in which they would be taken.
+
+    Raises:
+        UsageError: an address was named that is none of this machine.
+    """
     places = _places(environment)
     if not places:
         return ()
@@ -89,9 +94,16 @@ def agent_clis(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_stand_ins(environment: Mapping[str, str]) -> StandIns | None:
-    """Who speaks when no key is there: a local server's first model, else the agent CLIs."""
-    if environment.get(STAND_INS, "").strip().lower() == "none":
+    """Who speaks when no key is there: a local server's first model, else the agent CLIs.
+
+    Raises:
+        UsageError: a variable says neither who may speak nor that nobody may.
+    """
+    wanted = environment.get(STAND_INS, "").strip()
+    if wanted.lower() == "none":
         return None
+    if wanted:
+        raise UsageError(f"{STAND_INS} is {wanted!r:.80}.", "Set it to none, or leave it out.")
     server = next((server for server in local_servers(environment) if server.models), None)
     if server is not None:
         return _served_by(server, environment)
@@ -129,8 +141,13 @@ def route_to(server: Server, model: Listed, environment: Mapping[str, str]) -> R
 def _places(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Name and address of the servers to ask."""
     if SERVERS in environment:
-        words = (_bare(word.strip()) for word in environment[SERVERS].split(","))
-        return tuple(("the local server", word) for word in words if _is_loopback(word))
+        words = [_bare(word.strip()) for word in environment[SERVERS].split(",") if word.strip()]
+        if not all(map(_is_loopback, words)):
+            raise UsageError(
+                f"{SERVERS} names what is no http address of this machine.",
+                "Write http://127.0.0.1:8080 or the like; other machines stand in a models file, as api_base.",
+            )
+        return tuple(("the local server", word) for word in words)
     ollama = _ollama(environment.get(OLLAMA_HOST, "").strip())
     places = [(_OLLAMA, ollama), *((name, f"http://127.0.0.1:{port}") for name, port in _USUAL)]
     return tuple(place for place in places if _is_loopback(place[1]))

@@ -212,3 +212,16 @@ def test_stand_ins_can_be_forbidden(place: Path) -> None:
     install(place, "claude")
     with serving(listing("m")) as address, pytest.raises(UsageError, match="No model can be used"):
         routed(place, {SERVERS: address, STAND_INS: "none"}).of(Role.WIND, "any")
+
+
+@pytest.mark.parametrize("word", ["no", "off", "nobody"])
+def test_who_forbids_stand_ins_in_another_word_is_told_before_any_speaks(place: Path, word: str) -> None:
+    install(place, "claude")
+    with pytest.raises(UsageError, match=f"{STAND_INS} is '{word}'. Set it to none, or leave it out."):
+        routed(place, {STAND_INS: word})
+
+
+@pytest.mark.parametrize("address", ["http://192.0.2.1:8080", "https://127.0.0.1", "localhost:8080", "8080"])
+def test_an_address_beyond_this_machine_is_refused_as_a_local_server(address: str) -> None:
+    with pytest.raises(UsageError, match=f"{SERVERS} names what is no http address of this machine"):
+        local_servers({SERVERS: f"http://127.0.0.1:9,{address}"})
