@@ -125,7 +125,8 @@ def _keys(found: Speakers) -> Iterator[dict[str, str]]:
 
 def _defaults(defaults: Defaults, file: str) -> Iterator[dict[str, str]]:
     for name, value in defaults.model_dump().items():
-        yield _setting(name, f"{value:g}", file if name in defaults.model_fields_set else BUILT_IN)
+        shown = f"{value:g}" if isinstance(value, float) else str(value).lower()  # as a models file has it
+        yield _setting(name, shown, file if name in defaults.model_fields_set else BUILT_IN)
     usual = Wanted()
     yield _setting("recipe", usual.recipe, BUILT_IN)
     yield _setting("context limit", f"{DEFAULT_TOKENS:,} tokens", BUILT_IN)

@@ -566,6 +566,16 @@ def test_config_shows_what_was_taken_and_from_where(
     assert all(value.startswith("openai/") for value in routes)
 
 
+def test_defaults_are_shown_as_a_models_file_has_them(
+    hall: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    routes = "routes: {PATHOS: [openai/o], ETHOS: [openai/o], LOGOS: [openai/o]}\n"
+    Path("own.yaml").write_text(f"{routes}defaults: {{max_output_tokens: 1234567, timeout_s: 90}}\n")
+    found = {setting["name"]: setting["value"] for setting in as_json(hall("config", "--models", "own.yaml", "--json"))}
+    assert (found["max_output_tokens"], found["timeout_s"], found["stream"]) == ("1234567", "90", "false")
+
+
 def test_a_role_that_borrows_from_the_others_speaks_by_the_models_file(
     hall: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
