@@ -252,7 +252,7 @@ def _text(file: Path) -> str:
 
 def _content(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return file.read_bytes() if file.is_file() else b""  # a pipe has nobody who writes to it
     except OSError:
         return b""
 

@@ -161,6 +161,12 @@ def test_a_title_is_what_markdown_takes_for_it_however_it_is_written(
     assert listed == f"{line}\n- [{TITLE}](0002-move-billing-to-kafka.md)\n"
 
 
+def test_a_pipe_among_the_records_keeps_nobody_waiting(folder: Path, debate: Debate) -> None:
+    os.mkfifo(folder / "0001-use.md")
+    os.mkfifo(folder / "README.md")
+    assert kept(folder, debate).files == (folder / "0002-move-billing-to-kafka.md",)
+
+
 def test_a_link_in_an_index_may_have_no_end(folder: Path, debate: Debate) -> None:
     fill(folder, ["0001-use.md"])
     (folder / "README.md").write_text(f"- [use](0001-use.md)\n\n[x](<{'a' * 200_000}\n")
