@@ -18,7 +18,6 @@ from threading import Thread
 from orchestrator.errors import ConfigurationError
 from orchestrator.route import KEYS
 from orchestrator.shelves import config_folder
-from orchestrator.strict_yaml import read
 
 SERVICE = "run-debate"  # under which the keyring keeps them; the user's name there is the variable's
 FILE = ".env"
@@ -100,6 +99,8 @@ def _held(file: Path) -> Iterator[tuple[str, str]]:
     if not file.is_file():
         return
     from dotenv.parser import parse_stream
+
+    from orchestrator.strict_yaml import read  # here: a server that never plans a debate needs no YAML
 
     for line in parse_stream(io.StringIO(read(file))):
         if line.error:
