@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Thread
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.route import KEYS
+from orchestrator.models.key_names import KEYS
 from orchestrator.shelves import config_folder
 
 SERVICE = "run-debate"  # under which the keyring keeps them; the user's name there is the variable's

@@ -18,9 +18,9 @@ from orchestrator.hall.terms import Cognition, Role
 from orchestrator.layout import spread
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import ModelsFile, load_models_file, route_name, route_names
-from orchestrator.route import KEYS, Route, doubts, missing
+from orchestrator.route import Route, doubts, missing
 
-__all__ = ["KEYS", "REHEARSAL", "SETUP", "ModelsFile", "Route", "Routing", "StandIns", "load_models_file", "resolve"]
+__all__ = ["REHEARSAL", "SETUP", "ModelsFile", "Route", "Routing", "StandIns", "load_models_file", "resolve"]
 
 SETUP = """\
 Set up one of these:

@@ -17,6 +17,7 @@ from orchestrator.evidence import DEFAULT_TOKENS, gather
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.keychain import Keys, bring, unread_file
 from orchestrator.models.base import Endpoint
+from orchestrator.models.key_names import KEYS
 from orchestrator.models.prices import parse_price, price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import SUFFIXES, ModelsFile, load_models_file, route_names
@@ -24,7 +25,7 @@ from orchestrator.plan import OnFailure, Plan
 from orchestrator.planning import make_plan
 from orchestrator.prompt import PROTOCOL
 from orchestrator.recipe import NO_LIMITS, Limits, Recipe, load_recipe, with_ending, with_tier
-from orchestrator.route import KEYS, Route
+from orchestrator.route import Route
 from orchestrator.routing import Routing, resolve
 from orchestrator.shelves import folders, is_path, standing
 from orchestrator.strict_yaml import did_you_mean

@@ -11,8 +11,9 @@ import pytest
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.discovery import OLLAMA_HOST, SERVERS, STAND_INS, local_servers
 from orchestrator.keychain import SERVICE
+from orchestrator.models.key_names import KEYS
 from orchestrator.models_file import parse_models
-from orchestrator.route import CLIS, KEYS
+from orchestrator.route import CLIS
 
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"
 TEXT = PAGE.read_text()

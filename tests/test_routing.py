@@ -11,9 +11,10 @@ import pytest
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.models.base import Endpoint
+from orchestrator.models.key_names import KEYS
 from orchestrator.models.prices import known_model
 from orchestrator.models_file import load_models_file, parse_models
-from orchestrator.routing import KEYS, Route, Routing, resolve
+from orchestrator.routing import Route, Routing, resolve
 
 CONFIGS = (Path(__file__).parent.parent / "configs",)
 ROUTES = "routes: {PATHOS: [anthropic/a, openai/o], ETHOS: [openai/o], LOGOS: [gemini/g, openai/o]}\n"

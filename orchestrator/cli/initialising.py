@@ -13,8 +13,8 @@ from orchestrator.errors import UsageError
 from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.hall.terms import Role
 from orchestrator.keychain import Keys, bring, own_file, unread_file
+from orchestrator.models.key_names import KEYS
 from orchestrator.models_file import SUFFIXES, load_models_file, models_path, parse_models
-from orchestrator.route import KEYS
 from orchestrator.routing import SETUP
 from orchestrator.shelves import bundled, folders
 from orchestrator.wanted import DEFAULT_MODELS

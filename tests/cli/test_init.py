@@ -12,9 +12,10 @@ from click.testing import Result
 from local_server import listing, serving
 from orchestrator.cli.initialising import SUGGESTED
 from orchestrator.models.base import Endpoint
+from orchestrator.models.key_names import KEYS
 from orchestrator.models.prices import known_model
 from orchestrator.models_file import ModelsFile, load_models_file
-from orchestrator.route import KEYS, Route
+from orchestrator.route import Route
 
 Command = Callable[..., Result]
 
