@@ -10,11 +10,12 @@ import json
 import re
 import shutil
 import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -184,13 +185,21 @@ def _ask(name: str, address: str) -> Server | None:
         connection.request("GET", f"{parts.path}/v1/models", headers={"Accept": "application/json"})
         answer = connection.getresponse()
         is_json = "json" in answer.getheader("content-type", "")
-        listed = json.loads(answer.read(_LARGEST)) if answer.status == 200 and is_json else None
+        listed = json.loads(_read(answer)) if answer.status == 200 and is_json else None
     except (OSError, HTTPException, ValueError, RecursionError):  # the last of brackets in brackets
         return None
     finally:
         connection.close()
     models = listed.get("data") if isinstance(listed, dict) else None
     return Server(name, address, tuple(_chatting(models))) if isinstance(models, list) else None
+
+
+def _read(answer: HTTPResponse) -> bytes:
+    """An answer, as far as it comes in time: a server that sends it drop by drop is not waited for."""
+    ends, read = time.monotonic() + _PATIENCE_S, b""
+    while len(read) < _LARGEST and time.monotonic() < ends and (piece := answer.read1(_LARGEST - len(read))):
+        read += piece
+    return read
 
 
 def _chatting(models: list[Any]) -> Iterator[Listed]:

@@ -28,6 +28,8 @@ from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.yaml_tree import Place
 
 SUFFIXES = (".yaml", ".yml")
+
+_OF_KEYS = ("authorization", "proxy-authorization", "cookie", "api-key", "x-api-key", "x-goog-api-key")  # headers
 # What an entry of an agent CLI may say; the rest is for models that are asked over HTTP.
 _OF_CLIS = {
     *("cli", "input_cost_per_token", "cached_cost_per_token", "output_cost_per_token", "context_tokens"),
@@ -136,6 +138,12 @@ def _header_name(name: str) -> str:
     return name
 
 
+def _open_header_name(name: str) -> str:
+    if _header_name(name).lower() in _OF_KEYS:
+        raise fault("is a header for keys.", "Name the variable that holds the key in header_env.")
+    return name
+
+
 def _header_value(value: str) -> str:
     if not value.isprintable() or not value.isascii() or find_secret(value) is not None:
         raise fault("must be one line of plain text that is no key.", "Name a key's variable in header_env.")
@@ -166,6 +174,7 @@ Cost = Annotated[Decimal, Field(ge=0, le=1)]
 
 
 HeaderName = Annotated[str, AfterValidator(_header_name)]
+OpenHeaderName = Annotated[str, AfterValidator(_open_header_name)]
 HeaderValue = Annotated[str, AfterValidator(_header_value)]
 Word = Annotated[str, AfterValidator(_word)]
 Region = Annotated[str, AfterValidator(_region)]
@@ -193,7 +202,7 @@ class ModelEntry(Shape):
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     max_parallel: Annotated[int, Field(ge=1)] | None = None
     stream: bool | None = None
-    headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
+    headers: dict[OpenHeaderName, HeaderValue] = Field(default_factory=dict)
     header_env: dict[HeaderName, Variable] = Field(default_factory=dict)
     api_version: Word | None = None
     region: Region | None = None

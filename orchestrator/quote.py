@@ -46,6 +46,7 @@ HOW = (
     "long as they may be, each sent back once"
 )
 
+_MOST_TURNS = 120  # each later prompt holds all turns before it
 _LONG_TOKEN, _USUAL_TOKEN = 5, 4  # bytes: of plain prose, and of what debates are made of
 _AROUND = 4  # tokens that a provider puts around a message
 _COMPLAINT = Message("user", " " * 500)  # why an answer was sent back
@@ -115,8 +116,10 @@ class Quote:
         return f"${'–'.join(told)}"
 
 
-def quote_of(plan: Plan, topic: str) -> Quote:
-    """Estimates what a plan takes."""
+def quote_of(plan: Plan, topic: str) -> Quote | None:
+    """Estimates what a plan takes; None where it has too many turns for every prompt of it to be imagined."""
+    if plan.turns > _MOST_TURNS:
+        return None
     head = head_of(plan, topic)
     flat = tuple(replace(message, text=" " * most_bytes(message.text)) for message in head)  # is counted at once
     refinements, voices = refinements_of(plan), len(plan.voters)

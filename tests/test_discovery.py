@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -129,6 +132,32 @@ def test_a_port_that_takes_connections_and_says_nothing_is_given_up(monkeypatch:
     monkeypatch.setattr(discovery, "_PATIENCE_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert local_servers({SERVERS: f"http://127.0.0.1:{silent.getsockname()[1]}"}) == ()
+
+
+def test_a_server_that_answers_drop_by_drop_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "_PATIENCE_S", 0.2)
+    given_up = Event()
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n")
+            for _ in range(900):
+                connection.sendall(b" ")
+                if given_up.wait(0.05):
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dripping = Thread(target=drip, args=(server,))
+        dripping.start()
+        began = time.monotonic()
+        try:
+            assert local_servers({SERVERS: f"http://127.0.0.1:{server.getsockname()[1]}"}) == ()
+            assert time.monotonic() - began < 20, "all of it would take 45 seconds"
+        finally:
+            given_up.set()
+            dripping.join()
 
 
 # ---------------------------------------------------------------- agent CLIs

@@ -88,6 +88,11 @@ def test_a_file_of_the_working_folder_may_name_servers_of_this_machine(
             "holds a key",
         ),
         (MODEL + "    api_key_env: DEBATE_HALL_TOKEN", "models.yaml:4: models.openai/o.api_key_env", "no use for"),
+        (
+            MODEL + "    headers: {Authorization: Basic x}",
+            "models.yaml:4: models.openai/o.headers",
+            "a header for keys",
+        ),
         (MODEL + "    header_env: {X: DEBATE_HALL_TOKEN}", "models.yaml:4: models.openai/o.header_env.X", "no use for"),
         (MODEL + "    api_key: x", "models.yaml:4: models.openai/o.api_key", "Did you mean api_key_env?"),
         (MODEL + "    input_cost_per_token: 1e-6", "models.yaml:3: models.openai/o", "half a price"),

@@ -235,6 +235,11 @@ def test_a_longer_file_costs_more_at_every_call() -> None:
 # -------------------------------------------------------------------------------------------------------------- prices
 
 
+def test_a_debate_of_very_many_turns_is_not_quoted() -> None:
+    assert quote_of(plan_of("standard", turns=120), TOPIC) is not None
+    assert quote_of(plan_of("standard", turns=123), TOPIC) is None
+
+
 def test_the_cost_is_unknown_where_the_price_of_a_model_is_and_it_says_which() -> None:
     quote = quote_of(plan_of("speed"), TOPIC)
     assert quote.cost_usd is None

@@ -55,7 +55,7 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
         return Exit.DECIDED
     for notice in (*plan.notices, *(thread_id_warnings(call.thread_id) if call.thread_id else ())):
         call.tell(f"note: {notice}")
-    if place.quote.asks_models:
+    if place.quote and place.quote.asks_models:
         call.tell(f"quote: {place.quote}")
     with Hall.open() as hall:
         ended = _held(call, topic, plan, hall, place)
