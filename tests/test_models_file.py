@@ -90,7 +90,7 @@ def test_a_file_of_the_working_folder_may_name_servers_of_this_machine(
         (MODEL + "    api_key_env: DEBATE_HALL_TOKEN", "models.yaml:4: models.openai/o.api_key_env", "no use for"),
         (
             MODEL + "    headers: {Authorization: Basic x}",
-            "models.yaml:4: models.openai/o.headers",
+            "models.yaml:4: models.openai/o.headers.Authorization",
             "a header for keys",
         ),
         (MODEL + "    header_env: {X: DEBATE_HALL_TOKEN}", "models.yaml:4: models.openai/o.header_env.X", "no use for"),
