@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from orchestrator.models import cli_known, prices
-from orchestrator.models.base import Endpoint
+from orchestrator.models.base import CLIENT, Endpoint
 from orchestrator.models.cli_known import PREFIX, cli_of, is_cli
 from orchestrator.models.key_names import KEYS
 from orchestrator.models.rehearsal import NAME as REHEARSAL
-from orchestrator.models.switchboard import CLIENT
 from orchestrator.strict_yaml import did_you_mean
 
 # The agent CLIs that are known by themselves, each with its command.

@@ -14,8 +14,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError, NoBackChannel
 from mcp_types import SamplingMessage, TextContent
 
 from orchestrator.errors import BadRequest, CutOff, EmptyReply, ModelError, TimedOut, UsageError
-from orchestrator.models.base import Reply, Request
-from orchestrator.models.switchboard import CLIENT
+from orchestrator.models.base import CLIENT, Reply, Request
 from orchestrator.usage import Usage
 
 _NO_WAY_BACK = "2026-07-28"  # from this version on a server cannot ask its client in the middle of a call

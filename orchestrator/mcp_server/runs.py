@@ -29,7 +29,7 @@ from orchestrator.hall.terms import Role, Status
 from orchestrator.mcp_server import parameters as p
 from orchestrator.mcp_server.client_model import ClientModel
 from orchestrator.mcp_server.refusals import CodedTool, harmless
-from orchestrator.models.switchboard import CLIENT
+from orchestrator.models.base import CLIENT
 from orchestrator.run_state import RunState, run_state
 from orchestrator.wording import counted
 

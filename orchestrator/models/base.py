@@ -16,9 +16,11 @@ from orchestrator.hall.terms import Role
 from orchestrator.usage import Usage
 
 __all__ = [
-    "Cli", "CliAnswer", "Effort", "Endpoint", "Message", "Model", "Reply", "Request", "Said", "Shape", "Source", "Step",
-    "Task", "Usage",
+    "CLIENT", "Cli", "CliAnswer", "Effort", "Endpoint", "Message", "Model", "Reply", "Request", "Said", "Shape",
+    "Source", "Step", "Task", "Usage",
 ]  # fmt: skip
+
+CLIENT = "client"  # the route to the model of the MCP client that asks for the debate
 
 Step = Literal["turn", "checklist", "apply", "summary", "vote", "refine", "account"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchestrator.errors import UsageError
-from orchestrator.models.base import Model
+from orchestrator.models.base import CLIENT, Model
 from orchestrator.models.cli_agent import CliAgent
 from orchestrator.models.cli_known import is_cli
 from orchestrator.models.litellm import LiteLLM
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.rehearsal import Rehearsal
-
-CLIENT = "client"  # the route to the model of the MCP client that asks for the debate
 
 
 class Switchboard:
