@@ -20,6 +20,11 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
+def shortened(line: str, most: int) -> str:
+    """A line of at most so many characters; that it was cut, its last one says."""
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
 def visible(text: str) -> str:
     """Text in which whatever steers a terminal (escapes, carriage returns, reordering) is a visible sign."""
     return text.replace("\r\n", "\n").translate(_VISIBLE)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.wording import counted, visible
+from orchestrator.wording import counted, shortened, visible
 
 
 def test_what_steers_a_terminal_is_shown_not_obeyed() -> None:
@@ -36,3 +36,9 @@ def test_a_number_is_told_with_what_it_counts(number: int, told: str) -> None:
 
 def test_what_has_a_plural_of_its_own_is_counted_with_it() -> None:
     assert [counted(number, "entry", "entries") for number in (1, 2)] == ["1 entry", "2 entries"]
+
+
+def test_what_is_cut_says_so_and_is_never_longer_than_it_may_be() -> None:
+    assert shortened("as it is", 8) == "as it is"
+    assert shortened("as it is.", 8) == "as it i…"
+    assert shortened("as it   is", 8) == "as it…"

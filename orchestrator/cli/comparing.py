@@ -18,6 +18,7 @@ from orchestrator.errors import UsageError
 from orchestrator.export.marks import marks_of
 from orchestrator.hall.debate import Debate
 from orchestrator.run_folder import NAMES
+from orchestrator.wording import shortened
 
 SCHEMA = "run-debate/diff/v1"
 
@@ -184,8 +185,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _row(before: str, words: str) -> str:
     """A line of the screen; words that do not fit are cut, and said to be."""
-    line = f"{before}{_one_line(words)}"
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1].rstrip()}…"
+    return shortened(f"{before}{_one_line(words)}", _WIDTH)
 
 
 def _one_line(words: str) -> str:

@@ -25,7 +25,7 @@ from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Closed, FloorGiven, ForceClosed, Opened, Refined, Turn, Vote, text_of
 from orchestrator.hall.terms import Role
 from orchestrator.plan import Plan
-from orchestrator.wording import visible
+from orchestrator.wording import shortened, visible
 
 _VERDICT = re.compile(r"\s*VERDICT: [A-Z]+[\s.,;:–—-]*")  # with what ends its sentence
 _SIGNS = re.compile(r"^[#>*`\s-]+|[#*`]+(?=\s|\b)|(?<=\S)\*+", re.MULTILINE)  # of Markdown
@@ -50,8 +50,7 @@ class Words(NamedTuple):
     @property
     def glimpse(self) -> str:
         """What they begin with, on one line; a Wall's verdict is told apart."""
-        words = " ".join(_SIGNS.sub("", _VERDICT.sub("", self.line.words[:600])).split())
-        return words if len(words) <= _GLIMPSE else f"{words[: _GLIMPSE - 1].rstrip()}…"
+        return shortened(" ".join(_SIGNS.sub("", _VERDICT.sub("", self.line.words[:600])).split()), _GLIMPSE)
 
     def fact(self, path: str) -> Any:
         """A member by its path, `seat.cost`; None where there is none."""
