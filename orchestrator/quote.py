@@ -17,7 +17,7 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from orchestrator.budget import Budget, most_bytes
+from orchestrator.budget import NO_BOUND, Bound, Budget, most_bytes
 from orchestrator.forecast import Span, calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.imagined import Asked, Imagined, Pace, head_of
 from orchestrator.models.base import Effort, Message, Request, Step
@@ -89,10 +89,17 @@ class Quote:
     def asks_models(self) -> bool:
         return self.tokens.high > 0
 
-    def against(self, spent: Usage) -> str:
-        """Returns what was quoted beside what was taken."""
-        cost = "cost unknown" if spent.cost_usd is None else f"${_dollars(spent.cost_usd, _places(spent.cost_usd))}"
-        return f"quoted {self}; took {_count(spent.input + spent.output)} tokens, {cost}"
+    def against(self, spent: Usage, uncertain: Bound = NO_BOUND) -> str:
+        """Returns what was quoted beside what was taken.
+
+        Args:
+            uncertain: the most that calls took whose outcome nobody knows.
+        """
+        told = f"quoted {self}; took {_taken(spent.input + spent.output, spent.cost_usd)}"
+        if not uncertain.tokens:
+            return told
+        most = _taken(uncertain.tokens, uncertain.cost_usd)
+        return f"{told}; besides, calls whose outcome nobody knows took at most {most}"
 
     def described(self) -> dict[str, Any]:
         """Returns the quote as plain values."""
@@ -138,6 +145,11 @@ def quote_of(plan: Plan, topic: str) -> Quote | None:
         cost_usd=None if unpriced else Range(low.cost_usd, expected.cost_usd, high.cost_usd),
         unpriced=unpriced,
     )
+
+
+def _taken(tokens: int, cost_usd: Decimal | None) -> str:
+    cost = "cost unknown" if cost_usd is None else f"${_dollars(cost_usd, _places(cost_usd))}"
+    return f"{_count(tokens)} tokens, {cost}"
 
 
 class _Taken(NamedTuple):

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from building import RECIPES, TOPIC, evidence_of, hall_at, hold, plan_of, recipe_of, speech, vote_text
+from orchestrator.budget import Bound
 from orchestrator.errors import UsageError
 from orchestrator.forecast import calls_of, chain_of
 from orchestrator.hall.hall import Hall
@@ -298,6 +299,9 @@ def test_a_quote_in_words() -> None:
     assert second.startswith("  low–expected–high, from the prompts of this plan")
     spent = Usage(input=180_000, cached=0, output=7_000, cost_usd=Decimal("0.7149"))
     assert told.against(spent) == f"quoted {told}; took 187k tokens, $0.71"
+    besides = "; besides, calls whose outcome nobody knows took at most 8.4k tokens, "
+    assert told.against(spent, Bound(8356, Decimal("0.52"))) == f"{told.against(spent)}{besides}$0.52"
+    assert told.against(spent, Bound(8356, None)) == f"{told.against(spent)}{besides}cost unknown"
     small = Quote(
         quote.calls, quote.chain, *tokens, Range(Decimal("0.00042"), Decimal("0.0009"), Decimal("0.0031")), ()
     )

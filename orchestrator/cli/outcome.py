@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from orchestrator import result, run_folder
+from orchestrator.budget import total_bound
 from orchestrator.cli import recording
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.plain import answer, json_text, tell
@@ -155,7 +156,7 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     for line in (*_last_words(plan, record, files), *recording.words_on(place.adr, record, kept)):
         call.tell(line)
     if place.quote and place.quote.asks_models:
-        call.tell(place.quote.against(ended.spent))
+        call.tell(place.quote.against(ended.spent, total_bound(one.bound for one in ended.uncertain)))
     if problem is not None:
         tell(f"error: {problem}")
         tell(f"The debate is closed and kept; write its files again: run-debate --resume {record.thread_id} --out DIR")
