@@ -1,0 +1,54 @@
+"""Look: list, show, diff."""
+
+from __future__ import annotations
+
+import click
+
+from orchestrator.cli.group import AS_JSON, THREAD, command
+
+
+@AS_JSON
+@click.option("--status", help="Only debates with this status: active, synthesis, stalemate, force_closed.")
+@click.option("--text", help="Only debates whose id or topic holds this.")
+def _list(status: str | None, text: str | None, as_json: bool) -> None:
+    """List the debates, the one that moved last first."""
+    from orchestrator.cli import showing
+
+    with showing.hall() as hall:
+        debates = hall.list_debates(status, text)
+    showing.put(debates, as_json, showing.listing(debates))
+
+
+@AS_JSON
+@click.option("--entries", is_flag=True, help="Its ledger, a line for each entry: what `tombstone --seq` counts.")
+@THREAD
+def show(thread_id: str, entries: bool, as_json: bool) -> None:
+    """Show a debate: its topic, its turns, how it ended."""
+    from orchestrator.cli import showing
+
+    with showing.hall() as hall:
+        if entries:
+            ledger = showing.entries(hall.debate(thread_id))
+            showing.put(ledger, as_json, showing.entry_lines(ledger))
+        else:
+            debate = hall.get_debate(thread_id, include_metadata=True)
+            showing.put(debate, as_json, showing.page(debate, hall.debate(thread_id)))
+
+
+@AS_JSON
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+def diff(a: str, b: str, as_json: bool) -> None:
+    """Show how two debates differ: A and B are threads, exported files, or folders that runs wrote.
+
+    Decisions, constraints, options, objections and assumptions are matched by the likeness of their words, and nothing
+    more is claimed. The exit code is 0 whether they differ or not; `--json` says all of it.
+    """
+    from orchestrator.cli import comparing, showing
+
+    members, text = comparing.compare(a, b)
+    showing.put(members, as_json, text)
+
+
+for function in (_list, show, diff):
+    command(function)
