@@ -20,11 +20,8 @@ another process stops no other debate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-
-import anyio
 
 from orchestrator.agenda import (
     answering_round,
@@ -36,40 +33,25 @@ from orchestrator.agenda import (
 )
 from orchestrator.asking import Asking
 from orchestrator.assigning import Assigning
-from orchestrator.budget import Budget
 from orchestrator.commits import Commits, has_other_voice
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Draft, Failure
-from orchestrator.errors import LimitMet, NotActive, RunPaused, StaleHead, StoppedByLimit, StoreError
-from orchestrator.events import Closed, LimitReached, Paused, RoundStarted, RunStarted, Settled
+from orchestrator.errors import LimitMet, StaleHead, StoppedByLimit
+from orchestrator.events import LimitReached, RoundStarted, Settled
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import Lease
 from orchestrator.hall.terms import About, Role
-from orchestrator.journal import Journal, Uncertain
-from orchestrator.models.base import Step, Usage
+from orchestrator.holding import Held, hold_thread
+from orchestrator.holding import Run as Run
+from orchestrator.models.base import Step
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
 from orchestrator.settling import Settling
-from orchestrator.taking_up import FIRST, TakeUp, take_up, time_limit
+from orchestrator.taking_up import FIRST, TakeUp
 from orchestrator.usage import total
 from orchestrator.watch import Watch
 from orchestrator.worker import in_thread
 
 NO_CHECKLISTS: Mapping[str, Draft] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """How a run ended.
-
-    `spent` is what all its calls took, those of earlier processes too, `uncertain` the calls whose outcome nobody
-    knows; `unused` are drafts that were paid for and became no turn, because somebody else's words came before them.
-    """
-
-    debate: Debate
-    spent: Usage
-    unused: tuple[Draft, ...]
-    uncertain: tuple[Uncertain, ...]
 
 
 async def run_debate(
@@ -116,60 +98,13 @@ async def hold_debate(
         RunPaused: as `run_debate` says; StoppedByLimit: what comes next does not fit a limit; LeaseLost: another
             process has taken it over.
     """
-    try:
-        lease = await in_thread(hall.runs.begin, thread_id, how.succeeds)
-        try:
-            return await _hold(hall.under(lease), plan, lease, drafting, watch or Watch(hall), how)
-        finally:
-            with anyio.CancelScope(shield=True), suppress(StoreError):
-                await in_thread(hall.runs.release, lease)
-    except StoreError as error:  # the debate stands, and can be gone on with
-        raise RunPaused(error.message, error.cure) from error
 
+    async def work(held: Held) -> None:
+        assigning = Assigning(plan, held.drafting.budget)
+        settling = Settling(plan, held.drafting, held.commits, Asking(plan))
+        await _Runner(held.hall, plan, thread_id, held.drafting, held.commits, assigning, settling).to_the_end()
 
-async def _hold(hall: Hall, plan: Plan, lease: Lease, drafting: Drafting, watch: Watch, how: TakeUp) -> Run:
-    thread_id, paid = lease.thread_id, drafting.paid
-    journal = await Journal.opened(hall, lease)
-    paid.attempts.append(journal.spent)
-    paid.uncertain = journal.uncertain
-    drafting = replace(
-        drafting,
-        journal=journal,
-        budget=Budget(plan.limits, journal.spent_at_most),
-        time=await time_limit(hall, plan, thread_id),
-    )
-    commits = Commits(hall, plan, thread_id, drafting.emit, paid)
-    assigning = Assigning(plan, drafting.budget)
-    settling = Settling(plan, drafting, commits, Asking(plan))
-    runner = _Runner(hall, plan, thread_id, drafting, commits, journal, assigning, settling)
-    drafting.emit(
-        RunStarted(
-            recipe=plan.recipe.name,
-            rounds=len(plan.rounds),
-            turns=plan.turns,
-            plan_hash=plan.hash,
-            rehearsal=plan.is_rehearsal,
-        )
-    )
-
-    async def run() -> None:
-        await take_up(runner.commits, journal, how)
-        await runner.to_the_end()
-
-    try:
-        with suppress(NotActive):  # it is closed, by this run or by somebody else: that is how it ended
-            await watch.during(lease, run)
-        await in_thread(hall.runs.attend, lease)  # unless it was closed by a process that has taken it over
-        return await runner.ended()
-    except (RunPaused, StoreError) as error:
-        drafting.emit(Paused(code=error.code, message=error.message))
-        raise error if isinstance(error, RunPaused) else RunPaused(error.message, error.cure) from error
-    except anyio.get_cancelled_exc_class():
-        drafting.emit(Paused(code="interrupted", message="Interrupted."))
-        raise
-    finally:
-        paid.uncertain = journal.uncertain
-        await watch.finish()
+    return await hold_thread(hall, plan, thread_id, drafting, watch or Watch(hall), how, work)
 
 
 @dataclass(slots=True)
@@ -179,12 +114,11 @@ class _Runner:
     thread_id: str
     drafting: Drafting
     commits: Commits
-    journal: Journal
     assigning: Assigning
     settling: Settling
 
     async def to_the_end(self) -> None:
-        """Every planned round, then those that somebody else opened, then the close.
+        """Every round, then the close.
 
         Raises:
             NotActive: somebody else closed it.
@@ -201,13 +135,25 @@ class _Runner:
             await self._at_limit(met)
 
     async def _rounds(self) -> None:
-        """Every planned round, unless nothing is left to settle before the last."""
-        for planned in self.plan.rounds:
-            if self.plan.recipe.early_close and (await self.commits.look()).notes(About.SETTLED):
-                return
+        """Every round that is left: the planned ones, those that others opened, those that people asked for."""
+        while planned := await self._next_round():
             self.commits.conflicts = 0
             await self._round(planned)
             await self._end_early(planned)
+            await self.people.after_round(planned.number)
+
+    async def _next_round(self) -> PlannedRound | None:
+        debate = await self.commits.look()
+        self._follow(rounds_of(self.pinned, debate))
+        return next_round(self.plan, debate)
+
+    def _follow(self, rounds: tuple[PlannedRound, ...]) -> None:
+        """Goes by these rounds from now on."""
+        if rounds != self.plan.rounds:
+            self.plan = self.pinned.model_copy(update={"rounds": rounds})
+            self.assigning = replace(self.assigning, plan=self.plan)
+            self.settling = replace(self.settling, plan=self.plan, asking=Asking(self.plan))
+            self.commits.plan = self.plan
 
     async def _end_early(self, planned: PlannedRound) -> None:
         """Notes that nothing is open after a round, where the recipe lets that end the debate."""
@@ -252,11 +198,6 @@ class _Runner:
     async def _note_early_close(self, why: str) -> None:
         await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {why}")
 
-    async def ended(self) -> Run:
-        debate = await in_thread(self.hall.debate, self.thread_id)
-        self.drafting.emit(Closed(status=debate.state.status, head=debate.head))
-        return Run(debate, self.drafting.paid.spent, tuple(self.drafting.paid.unused), self.journal.uncertain)
-
     async def _round(self, planned: PlannedRound) -> None:
         self.drafting.emit(RoundStarted(round=planned.number, rounds=max(planned.number, len(self.plan.rounds))))
         debate = await self.commits.look()
@@ -283,6 +224,7 @@ class _Runner:
     async def _hear(self, planned: PlannedRound, role: Role, checklists: Mapping[str, Draft] = NO_CHECKLISTS) -> None:
         """Drafts and commits until no seat of a role is left in this round."""
         while True:
+            await self.people.before(role)
             debate = await self.commits.look()
             seats = left_of(planned, role, debate)
             if not seats:
@@ -321,15 +263,17 @@ class _Runner:
             if isinstance(draft, Failure):
                 await self.commits.go_on_without(draft, False, debate, debate.head)
             elif await self.commits.refine(debate, draft) is not None:
+                answers = tuple(word.name for word in unanswered(debate) if word.name in answers_in(draft.text))
+                told = {"slot": draft.seat.slot, "agent": draft.seat.agent}
+                self.drafting.emit(SynthesisRefined(**told, answers=answers))
                 return
 
     async def _close(self) -> None:
-        """Settles the synthesis and closes, after Wind and Wall were heard in a round that somebody else opened."""
+        """Settles the synthesis and closes, when nobody has anything left to say."""
         while True:
             debate = await self.commits.look()
-            if debate.state.round_is_open:
+            if await self._has_more_to_hear(debate):
                 self.commits.count_conflict()
-                await self._round(answering_round(self.plan, debate))
                 continue
             ending = await self.settling.ending(debate)
             if ending is None:
@@ -347,6 +291,24 @@ class _Runner:
                 self.commits.count_conflict()
                 continue
             return
+
+
+    async def _has_more_to_hear(self, debate: Debate) -> bool:
+        """Hears what others brought since the rounds were over; False when that is nothing.
+
+        After a close at a limit only a round that somebody opened is answered: nothing is left to pay more with.
+        """
+        if debate.notes(About.CLOSED_EARLY):
+            planned = answering_round(self.plan, debate) if debate.state.round_is_open else None
+        else:
+            planned = await self._next_round()
+        if planned is not None:
+            await self._round(planned)
+        elif owes_last_word(debate) and not debate.notes(About.CLOSED_EARLY):
+            await self._refine(last_word_round(self.plan, debate))
+        else:
+            return False
+        return True
 
 
 def _with_checklist(draft: Draft | Failure, checklists: Mapping[str, Draft]) -> Draft | Failure:
