@@ -1,10 +1,14 @@
-"""How a command ends: exit codes, and what is said when it fails."""
+"""How a command ends: exit codes, and what is said when it fails.
+
+`--help` reads the codes here, so that nothing heavy is loaded with them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import TYPE_CHECKING, Self
 
 from orchestrator.errors import (
     DebateError,
@@ -15,22 +19,30 @@ from orchestrator.errors import (
     StoreError,
     UsageError,
 )
-from orchestrator.hall.debate import CLOSED_EARLY, DEGRADED, State
-from orchestrator.hall.terms import Status
+
+if TYPE_CHECKING:
+    from orchestrator.hall.debate import State
 
 
 class Exit(IntEnum):
-    """What a caller can rely on."""
+    """What a caller can rely on; `meaning` says it to people."""
 
-    DECIDED = 0
-    FAILED = 1
-    USAGE = 2
-    PAUSED = 3
-    NO_CONSENSUS = 4
-    LIMIT = 5
-    DEGRADED = 6
-    LEDGER_BROKEN = 7
-    INTERRUPTED = 130
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> Self:
+        member = int.__new__(cls, code)
+        member._value_, member.meaning = code, meaning
+        return member
+
+    DECIDED = 0, "decided, or done"
+    FAILED = 1, "internal error, or the files of a debate that was held cannot be written"
+    USAGE = 2, "usage or configuration; nothing was begun"
+    PAUSED = 3, "paused, can be resumed"
+    NO_CONSENSUS = 4, "closed without consensus, or by force"
+    LIMIT = 5, "stopped by a limit, can be resumed"
+    DEGRADED = 6, "decided, but degraded or closed early by a limit"
+    LEDGER_BROKEN = 7, "a ledger does not verify"
+    INTERRUPTED = 130, "interrupted, can be resumed"
 
 
 def exit_code(error: BaseException) -> Exit:
@@ -52,6 +64,9 @@ def exit_code(error: BaseException) -> Exit:
 
 def ended_as(state: State) -> Exit:
     """The exit code for a debate that is closed."""
+    from orchestrator.hall.debate import CLOSED_EARLY, DEGRADED
+    from orchestrator.hall.terms import Status
+
     if state.status is not Status.SYNTHESIS:
         return Exit.NO_CONSENSUS
     return Exit.DEGRADED if {DEGRADED, CLOSED_EARLY} & set(state.marks) else Exit.DECIDED

@@ -14,6 +14,10 @@ from typing import ParamSpec
 
 import click
 
+from orchestrator.cli.ending import Exit
+from orchestrator.cli.help import SETTINGS, Contents
+from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
+
 P = ParamSpec("P")
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -22,20 +26,25 @@ A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 KEY_NAME = click.option("--name", default="default", show_default=True, help="Which key.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Contents,
+    context_settings=SETTINGS,
+    purposes=("Look", "Speak", "Keep", "Set up"),
+    more={
+        "Files": FILES,
+        "Environment": ENVIRONMENT,
+        "Exit status": exit_status(Exit.DECIDED, Exit.FAILED, Exit.USAGE, Exit.LEDGER_BROKEN),
+    },
+)
 @click.version_option(package_name="run-debate")
 def debate_hall() -> None:
-    """Look into the debate hall and tend it.
+    """Look into the debate hall and tend it: one place for all your debates. `debate-hall help COMMAND` says more.
 
-    The hall is one place for all your debates: DEBATE_HALL_STATE_DIR, else your user's state folder.
-
-    Exit codes: 0 done, 1 internal error, 2 usage or configuration, 7 a ledger does not verify.
+    Examples:
+        debate-hall list
+        debate-hall show THREAD
+        debate-hall verify --all
     """
-
-
-@debate_hall.group()
-def key() -> None:
-    """Keys that sign exports: `export --sign` signs, `verify --file` checks."""
 
 
 def command(function: Callable[P, None], group: click.Group = debate_hall) -> click.Command:

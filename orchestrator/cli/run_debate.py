@@ -7,50 +7,33 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Literal
 
 import click
 from click.core import ParameterSource
 
-from orchestrator.usage import MOST
+from orchestrator.cli.amounts import DOLLARS, SECONDS, TOKENS
+from orchestrator.cli.help import SETTINGS, Page
+from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
 
-T = TypeVar("T")
-
-
-class _Limit(click.ParamType[T], Generic[T]):
-    """A number above zero, read as it was typed: a float would be another amount.
-
-    Args:
-        unit: what it counts.
-        example: one that could stand there.
-        kind: what it becomes.
-    """
-
-    name = "limit"
-
-    def __init__(self, unit: str, example: str, kind: Callable[[Decimal], T]) -> None:
-        self._unit, self._example, self._kind = unit, example, kind
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        try:
-            amount = Decimal(value)
-        except InvalidOperation:
-            amount = Decimal(0)
-        whole = self._kind is not int or (amount.is_finite() and amount == amount.to_integral_value())
-        if not amount.is_finite() or not 0 < amount <= MOST or not whole:
-            self.fail(f"{value!r} is no {self._unit} above 0 and up to {MOST:,}, such as {self._example}.", param, ctx)
-        return self._kind(amount)
+OPTIONS = {
+    "What is debated, and how": ("recipe", "tier", "consensus", "early_close", "thread_id"),
+    "Who speaks": ("models", "wind", "wall", "door", "rehearse"),
+    "Evidence": ("context", "adr", "context_limit"),
+    "Limits": ("cost_limit", "token_limit", "time_limit", "assume_price", "on_failure"),
+    "What comes of it": ("out", "formats", "sign", "dry_run", "as_json", "quiet"),
+    "Going on": ("resume",),
+}
 
 
-DOLLARS = _Limit("amount of US dollars", "2.50", lambda amount: Decimal(format(amount, "f")))
-TOKENS = _Limit("number of tokens", "200000", int)
-SECONDS = _Limit("number of seconds", "600", float)
-
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=Page,
+    context_settings=SETTINGS,
+    options=OPTIONS,
+    more={"Files": FILES, "Environment": ENVIRONMENT, "Exit status": exit_status()},
+)
 @click.argument("topic", required=False, metavar="TOPIC")
 @click.option("--recipe", "-r", default="standard", metavar="NAME|FILE", help="How to debate. [default: standard]")
 @click.option("--tier", metavar="1|2|3:DOMAIN", help="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")
@@ -156,14 +139,13 @@ def run_debate(
     Wind opens possibilities, Wall holds them against reality, Door decides. TOPIC may be - to read it from standard
     input.
 
-    \b
-    run-debate --rehearse --recipe fortress "Should we move billing to Kafka?"
-    run-debate -r fortress -c docs -c git:main..HEAD --adr docs/adr "Should we move billing to Kafka?"
-    run-debate --resume 2026-01-06-should-we-move-billing-to-kafka
+    What was paused, stopped by a limit or interrupted can be resumed; nothing that was paid for is lost.
 
-    Exit codes: 0 decided, 1 internal error, 2 usage or configuration, 3 paused, 4 closed without consensus or by force,
-    5 stopped by a limit, 6 decided but degraded or closed early by a limit, 7 the ledger does not verify, 130
-    interrupted. What ends with 3, 5 or 130 can be resumed; nothing that was paid for is lost.
+    Examples:
+        run-debate --rehearse --recipe fortress "Should we move billing to Kafka?"
+        run-debate -c docs -c git:main..HEAD --adr docs/adr "Should we move billing to Kafka?"
+        run-debate --cost-limit 2.50 --on-failure degrade "Should we move billing to Kafka?"
+        run-debate --resume 2026-01-06-should-we-move-billing-to-kafka
     """
     from orchestrator.cli.outcome import Call
     from orchestrator.hall.terms import Role

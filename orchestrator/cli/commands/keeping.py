@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.group import A_FILE, AS_JSON, KEY_NAME, THREAD, command, key
+from orchestrator.cli.group import A_FILE, AS_JSON, KEY_NAME, THREAD, command, debate_hall
+from orchestrator.cli.help import Contents
 
 
 @AS_JSON
@@ -145,6 +146,11 @@ def force_close(thread_id: str, reason: str, as_json: bool) -> None:
     showing.put(result, as_json, f"{result['thread_id']} is closed by force; turns kept: {result['turn_count']}.\n")
 
 
+@click.group(cls=Contents)
+def key() -> None:
+    """Keys that sign exports: `export --sign` signs, `verify --file` checks."""
+
+
 @AS_JSON
 @KEY_NAME
 def key_new(name: str, as_json: bool) -> None:
@@ -165,5 +171,6 @@ def key_show(name: str, as_json: bool) -> None:
 
 for function in (verify, export, _import, tombstone, force_close):
     command(function)
+debate_hall.add_command(key)
 command(key_new, key)
 command(key_show, key)
