@@ -6,18 +6,22 @@ its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from orchestrator.decision.constraints import Outcome, constraints_of, open_blocks
 from orchestrator.decision.grounds import Grounds, walls_of
+from orchestrator.decision.people import unanswered
 from orchestrator.decision.seating import missing
 from orchestrator.errors import RunPaused
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line, fold
-from orchestrator.hall.entries import Note, Refined, Tombstoned, Turn, Vote
+from orchestrator.hall.entries import Extended, Note, Refined, Tombstoned, Turn, Vote
 from orchestrator.hall.terms import About, Role
 from orchestrator.hall.verdict import Verdict
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat, slot_name
 
 CLOSING = "close"  # the place of the seats with which Door closes before the plan's end
+LAST_WORD = "last"  # the place of the seat with which it answers what people said since it spoke
 
 
 def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedSeat, ...]:
@@ -35,6 +39,52 @@ def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedS
     done = {turn.seat.slot for turn in turns if turn.seat} | missing(debate)
     foreign = sum(turn.seat is None for turn in turns)
     return tuple(seat for seat in planned.of(role) if seat.slot not in done)[foreign:]
+
+
+def rounds_of(plan: Plan, debate: Debate) -> tuple[PlannedRound, ...]:
+    """The rounds to hold: the planned ones, as far as nobody found them needless, and those that people asked for.
+
+    A round that was asked for has the seats of the last planned one.
+    """
+    rounds, spoken = list(plan.rounds), 0
+    for line in debate.of(Turn, Note, Extended):
+        body = line.entry.body
+        if isinstance(body, Turn):
+            spoken = body.round
+        elif isinstance(body, Note) and body.about == About.SETTLED:
+            rounds = [planned for planned in rounds if planned.number <= max(spoken, 1)]
+        elif isinstance(body, Extended) and body.human:
+            rounds.append(_again(plan.rounds[-1], max(spoken, rounds[-1].number) + 1))
+    return tuple(rounds)
+
+
+def next_round(plan: Plan, debate: Debate) -> PlannedRound | None:
+    """The round in which somebody has still to speak, one that others opened first; None when there is none."""
+    if debate.state.round_is_open and debate.state.round > plan.rounds[-1].number:
+        return answering_round(plan, debate)
+    return next((planned for planned in plan.rounds if any(left_of(planned, role, debate) for role in Role)), None)
+
+
+def owes_last_word(debate: Debate) -> bool:
+    """Whether Door has to speak once more before the close: people said something since its last word, or ended the
+    debate before its plan did."""
+    last = debate.state.synthesis_seq or 0
+    ended = [line for line in debate.notes(About.SETTLED) if line.note.human and line.entry.seq > last]
+    return bool(ended) or any(word.seq > last for word in unanswered(debate))
+
+
+def last_word_round(plan: Plan, debate: Debate) -> PlannedRound:
+    """Door alone, in the newest round."""
+    door = _seated_in(debate.state.round, plan.rounds[-1].doors[-1], LAST_WORD)
+    return PlannedRound(number=debate.state.round, winds=(), walls=(), doors=(door,), closes=True)
+
+
+def _again(planned: PlannedRound, number: int) -> PlannedRound:
+    def renamed(seats: Iterable[PlannedSeat]) -> tuple[PlannedSeat, ...]:
+        return tuple(_seated_in(number, seat, place) for place, seat in enumerate(seats, 1))
+
+    winds, walls, doors = map(renamed, (planned.winds, planned.walls, planned.doors))
+    return PlannedRound(number=number, winds=winds, walls=walls, doors=doors)
 
 
 def answering_round(plan: Plan, debate: Debate) -> PlannedRound:

@@ -10,10 +10,12 @@ from orchestrator.agenda import before_round, before_siblings
 from orchestrator.budget import Budget, total_bound
 from orchestrator.calls import NOTHING_KEPT, Kept
 from orchestrator.contract import complaint, words_of_wind
+from orchestrator.decision.people import complaint as unanswered_in
+from orchestrator.decision.people import unanswered
 from orchestrator.degenerate import degenerate
 from orchestrator.drafts import Assignment, Draft
 from orchestrator.errors import InvalidInput
-from orchestrator.hall.debate import Debate, Snapshot
+from orchestrator.hall.debate import Debate
 from orchestrator.hall.inputs import require_words
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Message, Request, Step
@@ -38,12 +40,16 @@ class Assigning:
     def assignment(
         self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step, checklist: Draft | None
     ) -> Assignment:
-        snapshot = self._seen(planned, debate, seat, step)
-        words = checklist.text if checklist else None
+        seen = self._seen(planned, debate, seat, step)
+        snapshot, words = seen.snapshot(), checklist.text if checklist else None
+        due = unanswered(seen) if seat.role is Role.DOOR else ()
+        names = tuple(word.name for word in due)
 
         @cache  # one draft needs the same request several times, and each holds the whole debate
         def ask(route: str, summary: Summary | None) -> Request:
-            return make_request(self.plan, snapshot, planned, seat, step, route=route, checklist=words, summary=summary)
+            return make_request(
+                self.plan, snapshot, planned, seat, step, route=route, checklist=words, summary=summary, due=names
+            )
 
         def summarise(route: str, turns: int) -> Request:
             return make_summary_request(self.plan, snapshot, planned, seat, turns, route=route)
@@ -56,15 +62,17 @@ class Assigning:
         if seat.role is Role.WALL:
             reads_verdict = not self.plan.only_asks(planned.number) and not self.plan.is_rehearsal
             turn = replace(turn, lacking=partial(complaint, words_of_wind(debate, planned.number), reads_verdict))
+        if due and not self.plan.is_rehearsal:
+            turn = replace(turn, lacking=partial(unanswered_in, due))
         return turn
 
-    def _seen(self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step) -> Snapshot:
+    def _seen(self, planned: PlannedRound, debate: Debate, seat: PlannedSeat, step: Step) -> Debate:
         """What a seat may see: nothing of what is drafted beside it, committed already or not."""
         if step == "checklist":
-            return before_round(debate, planned.number).snapshot()
+            return before_round(debate, planned.number)
         if seat.role is Role.DOOR and (self.plan.recipe.doors == "sequential" or self.plan.ends_with(planned, seat)):
-            return debate.snapshot()
-        return before_siblings(debate, seat.role, planned.number).snapshot()
+            return debate
+        return before_siblings(debate, seat.role, planned.number)
 
     def kept(self, planned: PlannedRound, debate: Debate, steps: Sequence[tuple[PlannedSeat, Step]]) -> Kept:
         """What must be left after these drafts for the seats with which Door could close."""
@@ -86,11 +94,15 @@ class Assigning:
         return Kept(total_bound(bounds), seconds)
 
 
-def no_turn(plan: Plan, seat: PlannedSeat, text: str) -> str | None:
-    """Why a reply is no turn of a seat: the hall would refuse it, or it only looks like one."""
+def no_turn(plan: Plan, seat: PlannedSeat, text: str, least: int | None = None) -> str | None:
+    """Why a reply is no turn of a seat: the hall would refuse it, or it only looks like one.
+
+    Args:
+        least: of how many words it is at least, where that is not as many as of every turn of its role.
+    """
     try:
         require_words(text, "content")
     except InvalidInput as refused:
         return str(refused)
     instructions = (plan.protocol, plan.agents[seat.agent].text)
-    return degenerate(text, seat.role, instructions=instructions, marker=plan.fence)
+    return degenerate(text, seat.role, instructions=instructions, marker=plan.fence, least=least)

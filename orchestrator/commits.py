@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from orchestrator.agenda import changes
+from orchestrator.decision.people import words_of_people
 from orchestrator.decision.seating import NO_ANSWER
 from orchestrator.drafts import Draft, Emit, Failure, Paid
 from orchestrator.errors import DebateError, InvalidInput, LimitMet, LimitReached, NotActive, RunPaused, StaleHead
-from orchestrator.events import HeadMoved, SeatMissing, TurnCommitted
+from orchestrator.events import HeadMoved, PersonSpoke, SeatMissing, TurnCommitted
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.hall import Hall
@@ -39,6 +40,7 @@ class Commits:
     emit: Emit
     paid: Paid
     conflicts: int = 0
+    heard: int | None = None  # the newest entry by people that was told of
 
     async def look(self) -> Debate:
         """Returns the debate as it stands.
@@ -49,7 +51,16 @@ class Commits:
         debate = await in_thread(self.hall.debate, self.thread_id)
         if debate.state.status is not Status.ACTIVE:
             raise NotActive(f"{self.thread_id} is {debate.state.status}.")
+        self._tell_people(debate)
         return debate
+
+    def _tell_people(self, debate: Debate) -> None:
+        """Tells what people said since the last look; what stood before the first one is no news."""
+        words = words_of_people(debate)
+        before, self.heard = self.heard, words[-1].seq if words else -1
+        for word in words:
+            if before is not None and word.seq > before:
+                self.emit(PersonSpoke(name=word.name, role=word.role, by=word.by))
 
     async def all(self, base: Debate, drafts: Sequence[Draft | Failure]) -> None:
         """Commits in seat order. Stops when other words moved the head.
@@ -219,6 +230,7 @@ class Commits:
                 agent=seat.agent,
                 model=draft.answered,
                 hash=turn["turn_hash"],
+                text=draft.text,
             )
         )
         return turn["head"]

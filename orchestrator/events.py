@@ -7,7 +7,7 @@ about what happened; its place in the stream (`Told`) adds number, time and thre
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from orchestrator.iso_time import iso_utc
 
 VERSION = 1
+KEPT_APART = {"kept_apart": True}  # of a field: the ledger has it, so it is told within the process alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +181,8 @@ class LimitReached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnCommitted:
+    """A turn stands on the ledger; `text` are its words."""
+
     type: ClassVar[str] = "turn_committed"
     slot: str
     turn_index: int
@@ -188,6 +191,7 @@ class TurnCommitted:
     agent: str
     model: str
     hash: str
+    text: str = field(default="", metadata=KEPT_APART)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +219,7 @@ class BallotCounted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisRefined:
-    """Door has answered objections with a new synthesis; `answers` are their names."""
+    """Door has answered objections, or people, with a new synthesis; `answers` are their names."""
 
     type: ClassVar[str] = "synthesis_refined"
     slot: str
@@ -224,8 +228,18 @@ class SynthesisRefined:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PersonSpoke:
+    """A person has said something, from wherever: `name` is T5, or N1 for a note to Door; `by` is the person's name."""
+
+    type: ClassVar[str] = "person_spoke"
+    name: str
+    role: str | None
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Nothing is open any more; so many planned turns are not needed."""
+    """Nothing is open any more, or a person ended it; so many planned turns are not needed."""
 
     type: ClassVar[str] = "settled"
     round: int
@@ -274,6 +288,7 @@ Event = (
     | VoteCast
     | BallotCounted
     | SynthesisRefined
+    | PersonSpoke
     | Settled
     | HeadMoved
     | Paused
@@ -291,10 +306,12 @@ class Told:
     event: Event
 
     def as_dict(self) -> dict[str, Any]:
-        """The event as JSON values, amounts as decimal strings."""
+        """The event as JSON values, amounts as decimal strings; what is kept apart is left out."""
+        kept_apart = {member.name for member in fields(self.event) if member.metadata == KEPT_APART}
         members = {
             name: format(value, "f") if isinstance(value, Decimal) else value
             for name, value in asdict(self.event).items()
+            if name not in kept_apart
         }
         place = {"v": VERSION, "seq": self.seq, "at": self.at, "thread_id": self.thread_id}
         return {**place, "type": self.event.type, **members}

@@ -19,6 +19,8 @@ from orchestrator.plan import Plan
 from orchestrator.structured import asking_for
 
 SUMMARY_WORDS = 400
+ANSWER_WORDS = 250
+NOT_RECORDED = "NOT IN THE RECORD"  # what an answer says where the debate says nothing
 
 SUMMARISE = f"""\
 Another voice has to go on from these turns and cannot read them whole. Summarise them for it, at most {SUMMARY_WORDS} \
@@ -45,6 +47,8 @@ def turn_instruction(plan: Plan, task: Task, constraints: Sequence[Constraint]) 
         lines += _wind(task, constraints)
     if task.role is Role.WALL and task.step != "checklist":
         lines.append(_quote_rule(task))
+    if task.due:
+        lines.append(_due_rule(task.due))
     if plan.recipe.socratic and task.round > 1:
         lines.append(_terms_rule(task.said))
     return "\n".join(lines)
@@ -216,6 +220,28 @@ def account_instruction(task: Task, constraints: Sequence[Constraint], earlier: 
     return "\n".join(lines)
 
 
+def answer_instruction(task: Task, constraints: Sequence[Constraint], objections: Sequence[str]) -> str:
+    """What Door is told when somebody asks about a debate after the fact.
+
+    Args:
+        objections: the names of those that were made to a synthesis.
+    """
+    objected = f" The objections are {', '.join(objections)}." if objections else ""
+    lines = [
+        f"Somebody asks about this debate after the fact: the question stands above. You are {task.role}, agent "
+        f"{task.agent}: answer it.",
+        "Answer only from what was said and from the evidence. Add no fact, argument or option of your own, and decide "
+        "nothing new.",
+        "Name what each statement rests on right behind it: turns as [T3], constraints as [T3.C1], objections as [O1], "
+        "lines of the evidence as [E1:12-18], with the words if you quote them. This is checked: names must exist.",
+        f"The turns are T1 to T{len(task.said)}. The constraints are {_names(constraints)}.{objected}",
+        f"Where the debate did not settle it, say so. Where it says nothing of it, begin with {NOT_RECORDED} and say "
+        "what comes nearest, if anything does.",
+        f"At most {ANSWER_WORDS} words, in the language of the question: the answer first, then why.",
+    ]
+    return "\n".join(lines)
+
+
 def _still_blocked(constraints: Sequence[Constraint], what: str) -> Iterator[str]:
     if blocks := open_blocks(constraints):
         yield f"Wall blocks, and the synthesis does not lift it: {_names(blocks)}; {what}."
@@ -236,6 +262,13 @@ def _quote_rule(task: Task) -> str:
 def winds_of(task: Task) -> tuple[Said, ...]:
     """The turns of Wind in the task's round: what its Wall must have tested."""
     return tuple(said for said in task.said if said.role is Role.WIND and said.round == task.round)
+
+
+def _due_rule(due: Sequence[str]) -> str:
+    return (
+        f"People at the table said {', '.join(due)}. Weigh that as you weigh every turn, and answer each in a line of "
+        f"its own that begins with its name, `- [{due[0]}] your answer`. This is checked."
+    )
 
 
 def _terms_rule(said: Sequence[Said]) -> str:

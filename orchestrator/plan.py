@@ -215,7 +215,7 @@ class Plan(Shape):
 
     def ends_with(self, planned: PlannedRound, seat: PlannedSeat) -> bool:
         """Whether a seat of a round has the debate's last turn, which becomes its decision."""
-        return (planned.closes or planned.number >= len(self.rounds)) and seat.slot == planned.doors[-1].slot
+        return (planned.closes or planned.number >= self.rounds[-1].number) and seat.slot == planned.doors[-1].slot
 
     @property
     def first_position(self) -> int:

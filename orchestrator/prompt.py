@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from orchestrator.decision.constraints import Constraint, constraints_seen, open_blocks
+from orchestrator.decision.people import named
 from orchestrator.evidence import numbered
-from orchestrator.hall.debate import Said, Snapshot
+from orchestrator.hall.debate import Remark, Said, Snapshot
 from orchestrator.hall.terms import Role
 from orchestrator.instructions import SUMMARISE, turn_instruction
 from orchestrator.models.base import Message, Request, Shape, Source, Step, Task
@@ -68,6 +69,7 @@ def make_request(
     route: str,
     checklist: str | None = None,
     summary: Summary | None = None,
+    due: tuple[str, ...] = (),
 ) -> Request:
     """Returns what a seat is asked at one step.
 
@@ -76,8 +78,9 @@ def make_request(
         route: the model to ask, one of the seat's routes.
         checklist: step `apply`: what the seat wrote down before it knew Wind's words.
         summary: what stands in the place of the oldest turns.
+        due: the turns and notes of people that Door has still to answer, by name.
     """
-    task = _task(plan, snapshot, planned, seat, step)
+    task = replace(_task(plan, snapshot, planned, seat, step), due=due)
     constraints = constraints_seen(snapshot, plan.first_position)
     material = _material(snapshot, checklist, constraints if seat.role is Role.DOOR else ())
     own = _own(plan, snapshot, seat, material, turn_instruction(plan, task, constraints))
@@ -168,7 +171,8 @@ def _shared(plan: Plan, snapshot: Snapshot, summary: Summary | None) -> Iterable
 
 
 def _turn(plan: Plan, said: Said) -> str:
-    return _fenced(plan.fence, f"T{said.number}: {said.role}, {said.agent}, round {said.round}", said.text)
+    who = named(said.agent, said.human)
+    return _fenced(plan.fence, f"T{said.number}: {said.role}, {who}, round {said.round}", said.text)
 
 
 def _material(snapshot: Snapshot, checklist: str | None, constraints: Sequence[Constraint]) -> tuple[Material, ...]:
@@ -198,8 +202,12 @@ def _own(plan: Plan, snapshot: Snapshot, seat: PlannedSeat, material: Sequence[M
     if seat.lens:
         parts.append(f"Your lens is {seat.lens}. Other seats hold other lenses; say what only this one shows.")
     parts += [_fenced(plan.fence, title, text) for title, text in material]
-    parts += [_fenced(plan.fence, "a note to the table", note) for note in snapshot.notes]
+    parts += [_fenced(plan.fence, _noted(remark), remark.text) for remark in snapshot.notes]
     return Message("user", "\n\n".join([*parts, instruction]))
+
+
+def _noted(remark: Remark) -> str:
+    return f"N{remark.number}: a note to the table by {named(remark.by, remark.human)}"
 
 
 def _fenced(fence: str, title: str, text: str) -> str:

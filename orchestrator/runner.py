@@ -28,16 +28,22 @@ from orchestrator.agenda import (
     closing_round,
     closing_word_is_said,
     is_held,
+    last_word_round,
     left_of,
+    next_round,
     nothing_is_open,
+    owes_last_word,
+    rounds_of,
 )
 from orchestrator.asking import Asking
 from orchestrator.assigning import Assigning
+from orchestrator.attendance import NOBODY, People
 from orchestrator.commits import Commits, has_other_voice
+from orchestrator.decision.people import answers_in, unanswered
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Draft, Failure
 from orchestrator.errors import LimitMet, StaleHead, StoppedByLimit
-from orchestrator.events import LimitReached, RoundStarted, Settled
+from orchestrator.events import LimitReached, RoundStarted, Settled, SynthesisRefined
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Role
@@ -77,7 +83,8 @@ def open_debate(hall: Hall, plan: Plan, thread_id: str, topic: str) -> None:
     Raises:
         InvalidInput, ThreadExists: nothing was opened.
     """
-    hall.open_run(thread_id, topic, plan.encode(), plan.mode, plan.turns, len(plan.rounds), plan.marks)
+    pinned, recipe = plan.encode(), plan.recipe.name
+    hall.open_run(thread_id, topic, pinned, plan.mode, plan.turns, len(plan.rounds), plan.marks, recipe=recipe)
 
 
 async def hold_debate(
@@ -87,11 +94,13 @@ async def hold_debate(
     drafting: Drafting,
     watch: Watch | None = None,
     how: TakeUp = FIRST,
+    people: People = NOBODY,
 ) -> Run:
     """Holds an open debate, from where its ledger and its journal stand, and closes it.
 
     Args:
         plan: the pinned plan, with what was changed since.
+        people: who may speak at the seams of the run.
 
     Raises:
         RunHeld: another process runs it.
@@ -102,20 +111,25 @@ async def hold_debate(
     async def work(held: Held) -> None:
         assigning = Assigning(plan, held.drafting.budget)
         settling = Settling(plan, held.drafting, held.commits, Asking(plan))
-        await _Runner(held.hall, plan, thread_id, held.drafting, held.commits, assigning, settling).to_the_end()
+        runner = _Runner(held.hall, plan, plan, thread_id, held.drafting, held.commits, assigning, settling, people)
+        await runner.to_the_end()
 
     return await hold_thread(hall, plan, thread_id, drafting, watch or Watch(hall), how, work)
 
 
 @dataclass(slots=True)
 class _Runner:
+    """One run at work: `pinned` is its plan, `plan` the same with the rounds that it goes by now."""
+
     hall: Hall
+    pinned: Plan
     plan: Plan
     thread_id: str
     drafting: Drafting
     commits: Commits
     assigning: Assigning
     settling: Settling
+    people: People
 
     async def to_the_end(self) -> None:
         """Every round, then the close.
@@ -136,14 +150,17 @@ class _Runner:
 
     async def _rounds(self) -> None:
         """Every round that is left: the planned ones, those that others opened, those that people asked for."""
-        while planned := await self._next_round():
-            self.commits.conflicts = 0
+        while planned := self._next_round(debate := await self.commits.look()):
+            if await self._found_needless(planned, debate):
+                continue
+            if planned in self.plan.rounds:
+                self.commits.conflicts = 0
+            else:
+                self.commits.count_conflict()  # somebody else opened it
             await self._round(planned)
-            await self._end_early(planned)
             await self.people.after_round(planned.number)
 
-    async def _next_round(self) -> PlannedRound | None:
-        debate = await self.commits.look()
+    def _next_round(self, debate: Debate) -> PlannedRound | None:
         self._follow(rounds_of(self.pinned, debate))
         return next_round(self.plan, debate)
 
@@ -155,15 +172,19 @@ class _Runner:
             self.settling = replace(self.settling, plan=self.plan, asking=Asking(self.plan))
             self.commits.plan = self.plan
 
-    async def _end_early(self, planned: PlannedRound) -> None:
-        """Notes that nothing is open after a round, where the recipe lets that end the debate."""
-        unneeded = sum(len(later.seats) for later in self.plan.rounds if later.number > planned.number)
-        if not unneeded or not self.plan.recipe.early_close:
-            return
-        if nothing_is_open(self.plan, await self.commits.look(), planned.number):
-            words = f"Nothing is open after round {planned.number}: {unneeded} planned turns are not needed."
-            await self.commits.note(About.SETTLED, words)
-            self.drafting.emit(Settled(round=planned.number, turns=unneeded))
+    async def _found_needless(self, planned: PlannedRound, debate: Debate) -> bool:
+        """Notes that nothing is open before a planned round, where the recipe lets that end the debate."""
+        number = debate.state.round
+        is_planned = number < planned.number <= self.pinned.rounds[-1].number
+        if not (self.plan.recipe.early_close and number and is_planned):
+            return False
+        if not nothing_is_open(self.plan, debate, number):
+            return False
+        unneeded = sum(len(later.seats) for later in self.plan.rounds if later.number > number)
+        words = f"Nothing is open after round {number}: {unneeded} planned turns are not needed."
+        await self.commits.note(About.SETTLED, words)
+        self.drafting.emit(Settled(round=number, turns=unneeded))
+        return True
 
     async def _at_limit(self, met: LimitMet) -> None:
         """Lets Door close with what is there, where the recipe says so and it can be afforded.
@@ -292,7 +313,6 @@ class _Runner:
                 continue
             return
 
-
     async def _has_more_to_hear(self, debate: Debate) -> bool:
         """Hears what others brought since the rounds were over; False when that is nothing.
 
@@ -301,7 +321,7 @@ class _Runner:
         if debate.notes(About.CLOSED_EARLY):
             planned = answering_round(self.plan, debate) if debate.state.round_is_open else None
         else:
-            planned = await self._next_round()
+            planned = self._next_round(debate)
         if planned is not None:
             await self._round(planned)
         elif owes_last_word(debate) and not debate.notes(About.CLOSED_EARLY):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.agenda import last_word
+from orchestrator.agenda import LAST_WORD, last_word
 from orchestrator.asking import Asking
 from orchestrator.commits import Commits, pause, seat_record
 from orchestrator.decision.ballot import (
@@ -31,6 +31,7 @@ from orchestrator.errors import LimitMet, ModelError
 from orchestrator.events import BallotCounted, SynthesisRefined, VoteCast
 from orchestrator.faults import repair_of
 from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.entries import Refined
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan, PlannedSeat, slot_name
 from orchestrator.structured import read
@@ -81,7 +82,8 @@ class Settling:
     def _refines(self, debate: Debate, case: Case) -> bool:
         """Whether Door has objections to answer, and may."""
         against = any(vote.counts for vote in objections_in(case.ballot))
-        return against and debate.state.refinements < self.plan.recipe.consensus.refinements
+        refined = [line for line in debate.of(Refined) if not _answers_people(line)]
+        return against and len(refined) < self.plan.recipe.consensus.refinements
 
     async def _vote(self, debate: Debate, case: Case, seats: Sequence[PlannedSeat]) -> None:
         """All vote at once; each vote is an entry, in the order of the seats. What was voted stands before a limit is
@@ -169,6 +171,12 @@ class Settling:
     async def _alone(self, assignment: Assignment) -> Draft | Failure:
         (draft,) = await self.drafting.all([assignment])
         return draft
+
+
+def _answers_people(refined: Line) -> bool:
+    """Whether Door spoke again because of what people said, not of what voters objected."""
+    body = refined.entry.body
+    return isinstance(body, Refined) and body.seat is not None and body.seat.slot.endswith(f".{LAST_WORD}")
 
 
 def _counts(answer: VoteAnswer, case: Case) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from building import FENCE, RECIPES, THREAD, TOPIC, evidence_of, hall_at, hold, plan_of, voices
-from orchestrator.hall.debate import Said, Snapshot
+from orchestrator.hall.debate import Remark, Said, Snapshot
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Request, Step
 from orchestrator.plan import Plan, PlannedSeat
@@ -29,7 +29,8 @@ SAID = (
 
 
 def snapshot_of(*turns: Said, topic: str = TOPIC, notes: Sequence[str] = ()) -> Snapshot:
-    return Snapshot("sha256:head", topic, turns, tuple(notes))
+    remarks = (Remark(number, "maria", words, human=True) for number, words in enumerate(notes, 1))
+    return Snapshot("sha256:head", topic, turns, tuple(remarks))
 
 
 def asked(
@@ -97,7 +98,7 @@ def test_the_checklist_and_the_notes_stand_in_the_last_message_so_that_the_rest_
     assert request.messages[:-1] == bare.messages[:-1]
     own = request.messages[-1].text
     assert fenced("your own checklist, written before you knew Wind's words", "Who is on call?") in own
-    assert fenced("a note to the table", "Mind the audit in March.") in own
+    assert fenced("N1: a note to the table by maria, a person", "Mind the audit in March.") in own
 
 
 def test_seats_at_one_head_share_all_but_the_last_message() -> None:

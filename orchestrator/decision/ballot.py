@@ -6,7 +6,6 @@ the evidence. There is agreement when every vote that counts approves, and Wind 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -19,7 +18,6 @@ from orchestrator.decision.seating import missing
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Refined, Turn, Vote
-from orchestrator.hall.structure import LEAD, SAID
 from orchestrator.hall.terms import Choice, Role, SettledBy
 from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.structured import Answer, Words
@@ -248,16 +246,12 @@ def names_of(votes: Iterable[CastVote]) -> tuple[str, ...]:
     return tuple(vote.name for vote in votes if vote.name is not None)
 
 
-_ANSWERS = re.compile(rf"{SAID}{LEAD}((?:[\[(]?O\d{{1,4}}[\])]?[\s,&*_]{{0,3}}(?:and\s)?)+)(.*)")
+_OBJECTION = r"O\d{1,4}"
 
 
 def answers_of(text: str) -> Iterator[tuple[str, str]]:
     """What a refinement answers, objection by objection: a name that a line begins with, and the words behind it."""
-    for line in structure.lines(text):
-        match = _ANSWERS.fullmatch(line.text)
-        if match and structure.says(match[2]):
-            words = match[2].lstrip(" \t*_:.,;—–-")
-            yield from ((name, words) for name in re.findall(r"O\d{1,4}", match[1]))
+    return structure.named(text, _OBJECTION)
 
 
 def answered_in(text: str, objections: Iterable[CastVote]) -> tuple[CastVote, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import cast
 
@@ -39,7 +39,14 @@ class Committer:
         return after
 
     def write(self, thread_id: str, command: Command, expected_head: str | None) -> tuple[Sealed, Standing]:
-        """Appends one entry.
+        """Appends one entry, see `write_all`."""
+        sealed, after = self.write_all(thread_id, [command], expected_head)
+        return sealed[0], after
+
+    def write_all(
+        self, thread_id: str, commands: Sequence[Command], expected_head: str | None
+    ) -> tuple[list[Sealed], Standing]:
+        """Appends an entry for each command, one behind the other: all of them, or none.
 
         When another writer is faster, a caller who expects no head is served from the new one: the rules decide again.
 
@@ -52,9 +59,9 @@ class Committer:
                 raise InvalidInput(f"expected_head is {expected_head!r}; it is a hash such as {before.head}.")
             if expected_head is not None and expected_head != before.head:
                 raise StaleHead(before.state.thread_id, expected_head, before.head)
-            sealed, after = self._sealed(before.state.thread_id, before, command)
+            sealed, after = self._sealed_all(before, commands)
             try:
-                self._store.append(before.head, [sealed], after, lease=self._lease)
+                self._store.append(before.head, sealed, after, lease=self._lease)
             except StaleHead:
                 if expected_head is not None:
                     raise
@@ -74,6 +81,13 @@ class Committer:
             sealed.append(entry)
         erasures = [Erasure(cast(Tombstoned, entry.entry.body).target, entry.entry.seq) for entry in sealed]
         self._store.append(debate.head, sealed, after, erasures)
+        return sealed, after
+
+    def _sealed_all(self, before: Standing, commands: Sequence[Command]) -> tuple[list[Sealed], Standing]:
+        sealed, after = [], before
+        for command in commands:
+            entry, after = self._sealed(before.state.thread_id, after, command)
+            sealed.append(entry)
         return sealed, after
 
     def _sealed(self, thread_id: str, before: Standing | None, command: Command) -> tuple[Sealed, Standing]:

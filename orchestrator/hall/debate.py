@@ -21,13 +21,14 @@ from orchestrator.hall.entries import (
     Extended,
     FloorGiven,
     ForceClosed,
+    Link,
     Note,
     Opened,
     Refined,
     Turn,
     build,
 )
-from orchestrator.hall.terms import About, Mode, Role, Status
+from orchestrator.hall.terms import About, LinkKind, Mode, Role, Status
 
 
 class Tally(NamedTuple):
@@ -47,6 +48,7 @@ class Tally(NamedTuple):
 
 
 REHEARSAL = "REHEARSAL"  # a debate in which no model speaks
+ANSWER = "ANSWER"  # an answer to a question about another debate, to which it is linked; it has one voice, Door's
 DEGRADED = "DEGRADED"
 CLOSED_EARLY = "CLOSED_EARLY"
 
@@ -119,7 +121,12 @@ class State:
 
     @property
     def starved_roles(self) -> tuple[Role, ...]:
-        """Roles that a finished round did without. A closing synthesis is Door's word in the newest round."""
+        """Roles that a finished round did without. A closing synthesis is Door's word in the newest round.
+
+        In an answer nobody else was to speak.
+        """
+        if ANSWER in self.marks:
+            return ()
         match self.status:
             case Status.ACTIVE:
                 last = self.in_round if self.in_round.door else Tally(1, 1, 1)
@@ -238,15 +245,31 @@ class Line:
         return f"[REDACTED: {self.erased_why}]" if self.erased_why else "[REDACTED]"
 
 
+def answer_to(link: Link) -> str:
+    """What every output says of an answer."""
+    return f"to a question about {link}; it decides nothing."
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A committed turn as a seat sees it; T1 has number 1."""
+    """A committed turn as a seat sees it; T1 has number 1. A person's `agent` is that person's name."""
 
     number: int
     round: int
     role: Role
     agent: str
     text: str
+    human: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Words to the table that are no turn, as a seat sees them; N1 has number 1."""
+
+    number: int
+    by: str
+    text: str
+    human: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +282,7 @@ class Snapshot:
     head: str
     topic: str
     turns: tuple[Said, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Remark, ...]
     refined: str | None = None
 
 
@@ -291,6 +314,12 @@ class Debate:
         return body
 
     @property
+    def answers(self) -> Link | None:
+        """Of an answer: the debate that it answers a question about."""
+        link = self.opened.link
+        return link if link is not None and link.kind is LinkKind.ANSWERS else None
+
+    @property
     def closing(self) -> Line | None:
         return self.at(self.state.closing_seq)
 
@@ -317,7 +346,14 @@ class Debate:
     def first_words(self) -> tuple[str, ...]:
         """What every output shows first: the marks, each with what is behind it (who is missing and why)."""
         told = {mark: " ".join(line.words for line in self.notes(about)) for about, mark in _MARKS.items()}
+        if self.answers is not None:
+            told[ANSWER] = answer_to(self.answers)
         return tuple(f"{mark}: {told[mark]}" if told.get(mark) else mark for mark in self.state.marks)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        noted = enumerate(self.notes(About.REMARK), 1)
+        return tuple(Remark(number, line.note.by, line.words, bool(line.note.human)) for number, line in noted)
 
     def snapshot(self) -> Snapshot:
         newest = self.at(self.state.synthesis_seq)
@@ -325,7 +361,7 @@ class Debate:
             head=self.head,
             topic=self.opening.words,
             turns=tuple(_said(line) for line in self.turns),
-            notes=tuple(line.words for line in self.notes(About.REMARK)),
+            notes=self.remarks,
             refined=newest.words if newest is not None and isinstance(newest.entry.body, Refined) else None,
         )
 
@@ -333,7 +369,7 @@ class Debate:
 def _said(line: Line) -> Said:
     body = line.turn
     speaker = body.agent_role or body.model or "unnamed"
-    return Said(body.turn_index + 1, body.round, body.role, speaker, line.words)
+    return Said(body.turn_index + 1, body.round, body.role, speaker, line.words, bool(body.human))
 
 
 def fold(lines: Iterable[Line]) -> Debate:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from orchestrator.errors import InvalidInput
 from orchestrator.hall import canonical
-from orchestrator.hall.terms import Choice, Cognition, Mode, Role, SettledBy, Status
+from orchestrator.hall.terms import Choice, Cognition, LinkKind, Mode, Role, SettledBy, Status
 
 VERSION = 1
 
@@ -40,11 +40,24 @@ class SeatRecord:
     thinking: int | None = None  # of the tokens out, those that were thought and not said
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a thread is to another, as that one stood at one head; `kind` says it in a word, see terms.LinkKind."""
+
+    kind: LinkKind
+    thread_id: str
+    head: str
+
+    def __str__(self) -> str:
+        return f"{self.thread_id} as it stood at {self.head}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """The first entry. `digest` is the topic's; `plan` is the digest of the pinned plan when a runner opens it.
 
-    `marks` are words that every output of the debate shows first, such as REHEARSAL.
+    `marks` are words that every output of the debate shows first, such as REHEARSAL; `link` leads to the thread that it
+    is about, where it is about one; `recipe` is the name of the recipe that its plan was made from.
     """
 
     kind: ClassVar[str] = "opened"
@@ -56,6 +69,8 @@ class Opened:
     barrier: bool
     plan: str | None = None
     marks: tuple[str, ...] = ()
+    link: Link | None = None
+    recipe: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +83,7 @@ class FloorGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One committed statement of one role."""
+    """One committed statement of one role. `human` where a person spoke: `agent_role` is that person's name."""
 
     kind: ClassVar[str] = "turn"
     digest: str
@@ -82,6 +97,7 @@ class Turn:
     token_output: int | None = None
     token_total: int | None = None
     seat: SeatRecord | None = None
+    human: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +132,7 @@ class Refined:
 class Note:
     """Words that are no turn: `about` says what for (terms.About), `to` for whom, `slot` of which seat.
 
-    `seat` is that of the seat that wrote them, where one did.
+    `seat` is that of the seat that wrote them, where one did; `human` where a person did, whose name is `by`.
     """
 
     kind: ClassVar[str] = "note"
@@ -126,17 +142,19 @@ class Note:
     to: Role | None = None
     slot: str | None = None
     seat: SeatRecord | None = None
+    human: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extended:
-    """Higher limits; the text says why."""
+    """Higher limits; the text says why. `human` where a person asked for another round, whose name is `by`."""
 
     kind: ClassVar[str] = "extended"
     digest: str
     by: str
     max_turns: int
     max_rounds: int
+    human: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +211,7 @@ def text_of(entry: Entry) -> str:
 def plain(value: Any) -> dict[str, Any]:
     """Returns the fields of a body, or of another frozen value like it, as JSON values; what is None is left out."""
     return {
-        field.name: plain(member) if isinstance(member, SeatRecord) else member
+        field.name: plain(member) if isinstance(member, SeatRecord | Link) else member
         for field in fields(value)
         if (member := getattr(value, field.name)) is not None
     }

@@ -133,6 +133,7 @@ def _turn(line: Line) -> dict[str, Any]:
         "COGNITION": str(body.cognition),
         "AGENT_ROLE": body.agent_role,
         "MODEL": body.model,
+        "HUMAN": body.human,
         **_seat(body.seat),
         "TIMESTAMP": line.entry.at,
         "HASH": line.hash,

@@ -10,50 +10,33 @@ thread.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 from orchestrator.errors import InvalidInput, StaleHead
-from orchestrator.hall import importing, ledger, redaction, results, rules
-from orchestrator.hall.commit import Committer
-from orchestrator.hall.debate import Debate, Line, State
+from orchestrator.hall import importing, redaction, results, rules
+from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import (
     Closed,
-    Extended,
     FloorGiven,
     ForceClosed,
-    Note,
-    Opened,
-    Refined,
     SeatRecord,
     Tombstoned,
     Turn,
-    Vote,
 )
 from orchestrator.hall.export import export_octave
-from orchestrator.hall.inputs import require_no_secret, require_thread_id, require_words, word
+from orchestrator.hall.inputs import require_words, word
 from orchestrator.hall.ledger import Standing
-from orchestrator.hall.reading import Reader
 from orchestrator.hall.rules import Command
-from orchestrator.hall.runs import RunDesk
-from orchestrator.hall.store import Lease, Store, open_store
-from orchestrator.hall.terms import Choice, Cognition, Mode, Role, SettledBy, Status
+from orchestrator.hall.store import Lease, open_store
+from orchestrator.hall.terms import About, Cognition, Mode, Role, Status
+from orchestrator.hall.writing import Writer
 
 OUTPUT_FORMATS = ("json", "octave", "both")
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _new_salt() -> str:
-    return secrets.token_hex(32)
-
-
-class Hall(Reader):
+class Hall(Writer):
     """A debate hall over a store. `runs` is the desk at which runs report.
 
     Args:
@@ -62,18 +45,6 @@ class Hall(Reader):
         salt: makes a new salt for each text: 64 random hex digits.
         lease: what is written is refused (LeaseLost) once it is good no more.
     """
-
-    def __init__(
-        self,
-        store: Store,
-        *,
-        clock: Callable[[], datetime] = _now,
-        salt: Callable[[], str] = _new_salt,
-        lease: Lease | None = None,
-    ) -> None:
-        super().__init__(store, RunDesk(store, clock))
-        self._clock, self._salt = clock, salt
-        self._committer = Committer(store, clock, salt, lease)
 
     @classmethod
     def open(cls, location: str | Path | None = None) -> Hall:
@@ -263,170 +234,45 @@ class Hall(Reader):
         """
         return importing.take_in(self._store, debate)
 
-    # --------------------------------------------------------------------------------------------------- for the runner
+    # ------------------------------------------------------------------------------------------------------ for people
 
-    def open_run(
-        self,
-        thread_id: str,
-        topic: str,
-        plan: str,
-        mode: str,
-        max_turns: int,
-        max_rounds: int,
-        marks: Sequence[str] = (),
-    ) -> results.Summary:
-        """Opens a debate and pins the plan it follows: its digest stands in the opening entry, its text beside it.
+    def say(
+        self, thread_id: str, role: str, content: str, by: str, expected_head: str | None = None
+    ) -> results.TurnResult:
+        """Commits a turn of a person, marked `human`; in mediated mode it takes the floor with it, in one step.
 
         Args:
-            marks: words that every output shows first, such as REHEARSAL.
+            by: the person's name; it stands on the ledger.
 
         Raises:
-            InvalidInput, ThreadExists: nothing was written.
+            HallError: nothing was written, as with `add_turn`.
         """
-        return self._open(thread_id, topic, mode, max_turns, max_rounds, False, True, plan=plan, marks=marks)
+        speaker = word(Role, role, "role")
+        turn = rules.add_turn(speaker, None, self._committer.salted(content), {"agent_role": by, "human": True})
+        is_mediated = self._store.standing(thread_id).state.mode is Mode.MEDIATED
+        pick = [Command(lambda state, _: FloorGiven(role=speaker))] if is_mediated else []
+        sealed, after = self._committer.write_all(thread_id, [*pick, turn], expected_head)
+        return results.turn_result(cast(Turn, sealed[-1].entry.body), after, content)
 
-    def cast_vote(
-        self,
-        thread_id: str,
-        role: str,
-        choice: str,
-        reason: str,
-        rests_on: Sequence[str] = (),
-        seat: SeatRecord | None = None,
-        expected_head: str | None = None,
-        *,
-        settled_by: str | None = None,
-    ) -> results.EntryResult:
-        """Records a seat's vote on the newest synthesis.
-
-        Args:
-            rests_on: the constraints, turns or citations it uses, by name.
-            settled_by: what would end an objection: a fact, a measurement or a change; the reason's last line says it.
+    def remark(self, thread_id: str, words: str, by: str) -> results.EntryResult:
+        """Records a person's note to Door; all who speak after it read it, and Door answers it.
 
         Raises:
             HallError: nothing was written.
         """
-        voter, chosen = word(Role, role, "role"), word(Choice, choice, "choice")
-        ends = word(SettledBy, settled_by, "settled_by") if settled_by is not None else None
+        return self.note(thread_id, words, About.REMARK, by, to=Role.DOOR, human=True)
 
-        def make(state: State | None, digest: str) -> Vote:
-            on = state.synthesis_seq if state and state.synthesis_seq is not None else 0
-            rests = tuple(rests_on)
-            return Vote(digest=digest, on=on, role=voter, choice=chosen, rests_on=rests, settled_by=ends, seat=seat)
-
-        return self._entry(thread_id, Command(make, self._committer.salted(reason), "reason"), expected_head)
-
-    def refine(
-        self,
-        thread_id: str,
-        synthesis: str,
-        answers: Sequence[int] = (),
-        seat: SeatRecord | None = None,
-        expected_head: str | None = None,
-    ) -> results.EntryResult:
-        """Records a new synthesis; `answers` are the sequence numbers of the votes it answers.
+    def ask_for_round(self, thread_id: str, turns: int, by: str, reason: str) -> results.EntryResult:
+        """Raises a debate's limits by one round of so many turns, because a person asks for it.
 
         Raises:
             HallError: nothing was written.
         """
-
-        def make(state: State | None, digest: str) -> Refined:
-            number = state.refinements + 1 if state else 1
-            return Refined(digest=digest, number=number, answers=tuple(answers), seat=seat)
-
-        return self._entry(thread_id, Command(make, self._committer.salted(synthesis), "synthesis"), expected_head)
-
-    def note(
-        self,
-        thread_id: str,
-        words: str,
-        about: str,
-        by: str,
-        to: str | None = None,
-        slot: str | None = None,
-        expected_head: str | None = None,
-        *,
-        seat: SeatRecord | None = None,
-    ) -> results.EntryResult:
-        """Records words that are no turn: a remark, what a run had to change.
-
-        Args:
-            about: what they say, see `terms.About`; only remarks are shown to the voices.
-            to: the role they are meant for.
-            slot: the seat they are about.
-            seat: the runner's record of the seat that wrote them.
-
-        Raises:
-            HallError: nothing was written.
-        """
-        reader = word(Role, to, "to") if to is not None else None
-        command = Command(
-            lambda state, digest: Note(digest=digest, about=about, by=by, to=reader, slot=slot, seat=seat),
-            self._committer.salted(words),
-            "note",
-        )
-        return self._entry(thread_id, command, expected_head)
-
-    def extend(
-        self,
-        thread_id: str,
-        max_turns: int,
-        max_rounds: int,
-        by: str,
-        reason: str,
-        expected_head: str | None = None,
-    ) -> results.EntryResult:
-        """Raises a debate's limits.
-
-        Raises:
-            HallError: nothing was written.
-        """
-        command = Command(
-            lambda state, digest: Extended(digest=digest, by=by, max_turns=max_turns, max_rounds=max_rounds),
-            self._committer.salted(reason),
-            "reason",
-        )
-        return self._entry(thread_id, command, expected_head)
+        state = self._store.standing(thread_id).state
+        most = (state.max_turns + turns, state.max_rounds + 1)
+        return self.extend(thread_id, *most, by, reason, human=True)
 
     # ------------------------------------------------------------------------------------------------------- the steps
-
-    def _open(
-        self,
-        thread_id: str,
-        topic: str,
-        mode: str,
-        max_turns: int,
-        max_rounds: int,
-        strict_cognition: bool,
-        barrier: bool,
-        *,
-        plan: str | None,
-        marks: Sequence[str],
-    ) -> results.Summary:
-        require_no_secret(require_thread_id(thread_id), "thread id")
-        if plan is not None:
-            require_no_secret(plan, "plan")
-        how = word(Mode, mode, "mode")
-
-        def make(state: State | None, digest: str) -> Opened:
-            return Opened(
-                digest=digest,
-                mode=how,
-                max_turns=max_turns,
-                max_rounds=max_rounds,
-                strict_cognition=strict_cognition,
-                barrier=barrier,
-                plan=ledger.plan_digest(plan) if plan is not None else None,
-                marks=tuple(marks),
-            )
-
-        command = Command(make, self._committer.salted(topic), "topic")
-        after = self._committer.open(thread_id, command, plan)
-        return results.summary(after, topic)
-
-    def _entry(self, thread_id: str, command: Command, expected_head: str | None) -> results.EntryResult:
-        sealed, after = self._committer.write(thread_id, command, expected_head)
-        return {"thread_id": after.state.thread_id, "seq": sealed.entry.seq, "head": after.head}
 
     def _redact(self, thread_id: str, find: Callable[[Debate], Line], reason: str) -> results.TombstoneResult:
         require_words(reason, "reason")

@@ -50,6 +50,14 @@ class Summary(TypedDict):
     warnings: list[str]
 
 
+class Linked(TypedDict):
+    """The thread that a debate is about, as it stood at one head; of kind `answers` it answers a question about it."""
+
+    kind: str
+    thread_id: str
+    head: str
+
+
 class TranscriptTurn(TypedDict):
     turn_index: int
     round: int
@@ -61,6 +69,7 @@ class TranscriptTurn(TypedDict):
     model: str | None
     timestamp: str
     turn_hash: str
+    human: NotRequired[bool]  # there, and true, where a person spoke: `agent_role` is that person's name
     seq: NotRequired[int]
     token_input: NotRequired[int | None]
     token_output: NotRequired[int | None]
@@ -73,6 +82,7 @@ class DebateResult(Summary):
     synthesis: str | None
     omitted_turns: int
     reason: NotRequired[str]  # why it was closed by force
+    link: NotRequired[Linked]
     transcript: NotRequired[list[TranscriptTurn]]
 
 
@@ -208,6 +218,8 @@ def debate_result(debate: Debate, *, include_transcript: bool, include_metadata:
     result = cast(DebateResult, {**brief, **ending})
     if debate.closing is not None and synthesis is None:
         result["reason"] = debate.closing.words
+    if debate.opened.link is not None:
+        result["link"] = cast(Linked, plain(debate.opened.link))
     if include_transcript:
         result["transcript"] = transcript(debate, include_metadata=include_metadata)
     return result
@@ -231,6 +243,8 @@ def _transcript_turn(line: Line, include_metadata: bool) -> TranscriptTurn:
         "timestamp": line.entry.at,
         "turn_hash": line.hash,
     }
+    if body.human:
+        turn["human"] = True
     if include_metadata:
         turn["seq"] = line.entry.seq
         turn["token_input"] = body.token_input

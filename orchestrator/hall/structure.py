@@ -8,7 +8,7 @@ that could be divided in two ways are bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 
@@ -95,6 +95,20 @@ def says(text: str) -> bool:
     """True for real words: three letters or digits of any script, two of them letters, and no mere placeholder."""
     letters, digits = sum(map(str.isalpha, text)), sum(map(str.isdecimal, text))
     return letters >= 2 and letters + digits >= 3 and text.strip(" .:…*_`()[]-").casefold() not in _PLACEHOLDERS
+
+
+def named(content: str, names: str) -> Iterator[tuple[str, str]]:
+    """What a text says to each of some names: the names that a line begins with, and the words behind them.
+
+    Args:
+        names: a regular expression of one name, such as `O\\d{1,4}`; it has no groups.
+    """
+    pattern = re.compile(rf"{SAID}{LEAD}((?:[\[(]?{names}[\])]?[\s,&*_]{{0,3}}(?:and\s)?)+)(.*)")
+    for line in lines(content):
+        match = pattern.fullmatch(line.text)
+        if match and says(match[2]):
+            words = match[2].lstrip(" \t*_:.,;—–-")
+            yield from ((name, words) for name in re.findall(names, match[1]))
 
 
 def has_words(found: Iterable[Line]) -> bool:

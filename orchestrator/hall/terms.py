@@ -48,6 +48,12 @@ class SettledBy(StrEnum):
     CHANGE = "change"
 
 
+class LinkKind(StrEnum):
+    """What a thread is to the one that it is linked to."""
+
+    ANSWERS = "answers"  # its topic is a question about that debate, asked after the fact
+
+
 class About(StrEnum):
     """What a note says. Only a remark is words to the table; the rest is what a run had to do, for the record."""
 
@@ -57,9 +63,10 @@ class About(StrEnum):
     CHANGED = "changed"  # routes or limits are others than the pinned ones
     MISSING = "missing"  # a seat that could not be heard; the round went on without it
     CLOSED_EARLY = "closed_early"  # a limit was met, and Door closed with what was there
-    SETTLED = "settled"  # nothing is open any more, and the rounds that were still planned are not needed
+    SETTLED = "settled"  # nothing is open any more, or a person ended it: the rounds still planned are not needed
     ACCOUNT = "account"  # Door's structured account of the decision, in JSON; a claim, checked by the record
     NO_ACCOUNT = "no_account"  # why there is none
+    UNGROUNDED = "ungrounded"  # what an answer names, of the debate it is about, and what does not exist there
 
 
 _COGNITION = {

@@ -22,7 +22,7 @@ __all__ = [
 
 CLIENT = "client"  # the route to the model of the MCP client that asks for the debate
 
-Step = Literal["turn", "checklist", "apply", "summary", "vote", "refine", "account"]
+Step = Literal["turn", "checklist", "apply", "summary", "vote", "refine", "account", "answer"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 
 
@@ -62,6 +62,7 @@ class Task:
     said: tuple[Said, ...] = ()
     evidence: tuple[Source, ...] = ()
     socratic: bool = False  # this round only asks
+    due: tuple[str, ...] = ()  # what people said and Door has not answered: names of turns and notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,8 @@ class Request:
     """One call.
 
     `shape` is for models that can be held to one; the others read it in the messages, which always ask for it too.
-    `hear` is told each piece of the answer as it comes, where the model streams; it is no part of what is asked.
+    `hear` is told each piece of the answer as it comes; it is no part of what is asked. Where the models file does not
+    say whether the model streams, it does when somebody hears it.
     """
 
     model: str
@@ -178,6 +180,10 @@ class Request:
     endpoint: Endpoint = field(default_factory=Endpoint)
     shape: Shape | None = None
     hear: Callable[[str], None] | None = field(default=None, compare=False)
+
+    @property
+    def streams(self) -> bool:
+        return self.hear is not None if self.endpoint.stream is None else self.endpoint.stream
 
 
 @dataclass(frozen=True, slots=True)

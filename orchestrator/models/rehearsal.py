@@ -143,6 +143,7 @@ class _Worksheet:
         heard = [turn for turn in self._task.said if turn.round == self._task.round and turn.role is not Role.DOOR]
         asked = _in_rotation((label(turn), questions_in(turn.text)) for turn in heard)[:_MOST_HEARD]
         steps = [f'Say how the path answers {turn}, which asks "{question}"' for turn, question in asked]
+        steps += [f"Answer {name}, in a line that begins with its name" for name in self._task.due]
         steps += [self._asked(index) for index in range(len(self._questions))]
         yield from (f"{number}. {step}\n\n   {_BLANK}" for number, step in enumerate(steps, 1))
         yield "## SYNTHESIS"
