@@ -18,10 +18,10 @@ from pydantic import Field, field_validator
 
 from orchestrator.errors import ConfigurationError
 from orchestrator.hall.terms import Role
-from orchestrator.shelves import standing
+from orchestrator.shelves import ENDINGS, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 
-SUFFIX = ".oct.md"
+(SUFFIX,) = ENDINGS["agents"]
 MAX_BYTES = 65_536
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")

@@ -23,11 +23,11 @@ from orchestrator.hall.terms import Role
 from orchestrator.models.base import Effort, Endpoint
 from orchestrator.models.cli_known import CLIS, cli_name, is_cli
 from orchestrator.secrets import find_secret
-from orchestrator.shelves import is_path, standing
+from orchestrator.shelves import ENDINGS, is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.yaml_tree import Place
 
-SUFFIXES = (".yaml", ".yml")
+SUFFIXES = ENDINGS["configs"]
 
 _OF_KEYS = ("authorization", "proxy-authorization", "cookie", "api-key", "x-api-key", "x-goog-api-key")  # headers
 # What an entry of an agent CLI may say; the rest is for models that are asked over HTTP.
@@ -222,7 +222,7 @@ class ModelEntry(Shape):
 class Defaults(Shape):
     max_output_tokens: Annotated[int, Field(ge=1)] = 4000
     timeout_s: Annotated[float, Field(gt=0)] = 180.0
-    stream: bool = False
+    stream: bool | None = None
 
 
 class ModelsFile(Shape):
@@ -284,7 +284,7 @@ class ModelsFile(Shape):
         server = asked.server(model)
         siblings = (entry for name, entry in self.models.items() if _endpoint(name, entry).server(name) == server)
         given = [entry.max_parallel for entry in siblings if entry.max_parallel is not None]
-        streams = (self.defaults.stream or None) if asked.stream is None else asked.stream
+        streams = self.defaults.stream if asked.stream is None else asked.stream
         return replace(asked, max_parallel=min(given, default=None), stream=streams)
 
 

@@ -19,12 +19,12 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, field_v
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Mode, Role
 from orchestrator.layout import RoundShape, Slot, check_ratio, lay_out, seat_order
-from orchestrator.shelves import is_path, standing
+from orchestrator.shelves import ENDINGS, is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.usage import MOST
 from orchestrator.wording import counted
 
-SUFFIXES = (".yaml", ".yml")
+SUFFIXES = ENDINGS["recipes"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 

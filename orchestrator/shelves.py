@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from orchestrator.errors import ConfigurationError
 
 Kind = Literal["recipes", "agents", "configs"]
+
+ENDINGS: Mapping[Kind, tuple[str, ...]] = {  # how the names of their files end
+    "recipes": (".yaml", ".yml"),
+    "agents": (".oct.md",),
+    "configs": (".yaml", ".yml"),
+}
 
 
 def folders(kind: Kind) -> tuple[Path, ...]:

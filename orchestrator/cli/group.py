@@ -14,6 +14,7 @@ from typing import ParamSpec
 
 import click
 
+from orchestrator.cli.completing import threads
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.help import SETTINGS, Contents
 from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
@@ -21,7 +22,7 @@ from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
 P = ParamSpec("P")
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-THREAD = click.argument("thread_id", metavar="THREAD")
+THREAD = click.argument("thread_id", metavar="THREAD", shell_complete=threads)
 A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 KEY_NAME = click.option("--name", default="default", show_default=True, help="Which key.")
 

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from orchestrator.cli.amounts import DOLLARS, SECONDS, TOKENS
+from orchestrator.cli.completing import files, on_shelf, threads, tiers
 from orchestrator.cli.help import SETTINGS, Page
 from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
 
@@ -35,9 +36,27 @@ OPTIONS = {
     more={"Files": FILES, "Environment": ENVIRONMENT, "Exit status": exit_status()},
 )
 @click.argument("topic", required=False, metavar="TOPIC")
-@click.option("--recipe", "-r", default="standard", metavar="NAME|FILE", help="How to debate. [default: standard]")
-@click.option("--tier", metavar="1|2|3:DOMAIN", help="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.")
-@click.option("--models", default="models", metavar="NAME|FILE", help="Which models speak. [default: models]")
+@click.option(
+    "--recipe",
+    "-r",
+    default="standard",
+    metavar="NAME|FILE",
+    shell_complete=on_shelf("recipes"),
+    help="How to debate. [default: standard]",
+)
+@click.option(
+    "--tier",
+    metavar="1|2|3:DOMAIN",
+    shell_complete=tiers,
+    help="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.",
+)
+@click.option(
+    "--models",
+    default="models",
+    metavar="NAME|FILE",
+    shell_complete=on_shelf("configs"),
+    help="Which models speak. [default: models]",
+)
 @click.option(
     "--wind",
     multiple=True,
@@ -62,11 +81,13 @@ OPTIONS = {
     "-c",
     multiple=True,
     metavar="PATH|GLOB|git:A..B|-",
+    shell_complete=files,
     help="Evidence, numbered and cited: a file (text, PDF, DOCX), a folder, a glob, a diff, standard input.",
 )
 @click.option(
     "--adr",
     multiple=True,
+    shell_complete=files,
     metavar="DIR",
     help="A folder of decision records (.md): evidence, and where this decision goes; of several, into the first.",
 )
@@ -98,7 +119,9 @@ OPTIONS = {
     "--consensus/--no-consensus", default=None, help="Let Wind and Wall vote on the synthesis. [the recipe's]"
 )
 @click.option("--early-close/--no-early-close", default=None, help="End once nothing is open. [the recipe's]")
-@click.option("--resume", metavar="THREAD", help="Go on with a run that stopped; nothing is bought twice.")
+@click.option(
+    "--resume", metavar="THREAD", shell_complete=threads, help="Go on with a run that stopped; nothing is bought twice."
+)
 @click.option("--sign", is_flag=True, help="Sign debate.json with your key (debate-hall key new).")
 @click.option("--dry-run", is_flag=True, help="Show the rounds and seats; ask no model, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, on failure too.")

@@ -12,7 +12,6 @@ from orchestrator.cli.showing import put
 from orchestrator.discovery import OLLAMA_HOST, SERVERS, STAND_INS
 from orchestrator.evidence import DEFAULT_TOKENS
 from orchestrator.hall import folder
-from orchestrator.hall.sqlite import FILE as HALL_FILE
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.keychain import ENVIRONMENT, FILE, SERVICE, keyring_state, own_file, unread_file
 from orchestrator.models_file import Defaults, models_path
@@ -23,8 +22,7 @@ from orchestrator.wanted import Speakers, Wanted, speakers, variables_of
 
 BUILT_IN = "built in"
 SHOWN = (folder.STATE_DIR, SERVERS, STAND_INS, OLLAMA_HOST)  # variables whose values are shown
-STORE = "DEBATE_HALL_STORE"
-HIDDEN = (STORE, SERVER_TOKEN)  # they may hold a password
+HIDDEN = (folder.STORE, SERVER_TOKEN)  # they may hold a password
 
 __all__ = ["agent_lines", "agents", "put", "recipe_lines", "recipes", "setting_lines", "settings"]
 
@@ -143,13 +141,13 @@ def _variables() -> Iterator[dict[str, str]]:
 
 
 def _hall() -> dict[str, str]:
-    store = os.environ.get(STORE, "").strip()
+    store = os.environ.get(folder.STORE, "").strip()
     if store:
         scheme, address, _ = store.partition("://")  # what follows may hold a password
-        return _setting("hall", f"{scheme}://…" if address else str(Path(store) / HALL_FILE), STORE)
+        return _setting("hall", f"{scheme}://…" if address else str(Path(store) / folder.FILE), folder.STORE)
     named = os.environ.get(folder.STATE_DIR, "").strip()
     source = folder.STATE_DIR if named else "the user's state folder"
-    return _setting("hall", str(folder.state_folder(os.environ) / HALL_FILE), source)
+    return _setting("hall", str(folder.state_folder(os.environ) / folder.FILE), source)
 
 
 def _shelf(kind: Kind, suffixes: tuple[str, ...]) -> Iterator[dict[str, str]]:

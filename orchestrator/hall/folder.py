@@ -17,6 +17,8 @@ from platformdirs import user_state_path
 from orchestrator.errors import StoreUnavailable, StoreUnsafe
 
 STATE_DIR = "DEBATE_HALL_STATE_DIR"
+STORE = "DEBATE_HALL_STORE"
+FILE = "hall.sqlite3"
 _NETWORK_FILE_SYSTEMS = frozenset(
     {"9p", "afs", "ceph", "cifs", "coda", "davfs", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs", "gfs2", "lustre"}
     | {"ncpfs", "nfs", "nfs4", "ocfs2", "smb3", "smbfs"}
@@ -27,6 +29,21 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     """Returns the folder that holds the embedded store: DEBATE_HALL_STATE_DIR, else the user's state folder."""
     named = environment.get(STATE_DIR, "").strip()
     return Path(named) if named else user_state_path("debate-hall", appauthor=False)
+
+
+def located(environment: Mapping[str, str], location: str | Path | None = None) -> Path:
+    """Returns the folder of a store: the location, else what DEBATE_HALL_STORE names, else the state folder.
+
+    Raises:
+        StoreUnavailable: it is no folder.
+    """
+    named = location or environment.get(STORE, "").strip()
+    if isinstance(named, str) and "://" in named:
+        raise StoreUnavailable(
+            f"This version keeps ledgers in SQLite, not at {named.split('://')[0]}://….",
+            f"Unset {STORE}, or set it to a folder ({STATE_DIR} does the same).",
+        )
+    return Path(named) if named else state_folder(environment)
 
 
 def prepare(folder: Path) -> Path:

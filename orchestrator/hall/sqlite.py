@@ -8,12 +8,16 @@ a TRUNCATE checkpoint removes.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.errors import StaleHead, ThreadExists
+from orchestrator.hall import sqlite_search
+from orchestrator.hall.folder import FILE
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
+from orchestrator.hall.search import Query
 from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS
 from orchestrator.hall.sqlite_formats import FORMATS
 from orchestrator.hall.sqlite_runs import (
@@ -27,9 +31,8 @@ from orchestrator.hall.sqlite_runs import (
     standing_of,
     thread_row,
 )
-from orchestrator.hall.store import Erasure, Lease, Listed, Window
+from orchestrator.hall.store import Erasure, Lease, Listed, Place, Window
 
-FILE = "hall.sqlite3"
 CHECKPOINT_TIMEOUT_MS = 2_000
 
 _LINES = """
@@ -115,10 +118,29 @@ class SQLiteStore(SQLiteRuns):
             newest = db.execute(f"{_LINES} AND e.turn_index >= ?", (no, first)).fetchall()
         return Window(standing, sorted((StoredLine(*row) for row in ends + newest), key=lambda line: line.seq))
 
+    def line(self, thread_id: str, seq: int) -> StoredLine | None:
+        with self._snapshot() as db:
+            row = db.execute(f"{_LINES} AND e.seq = ?", (thread_row(db, thread_id)[0], seq)).fetchone()
+        return StoredLine(*row) if row else None
+
+    def lines_from(self, thread_id: str, seq: int) -> Sequence[StoredLine]:
+        """Returns the entries of a thread from the one numbered `seq`."""
+        with self._snapshot() as db:
+            no = thread_row(db, thread_id)[0]
+            return [StoredLine(*row) for row in db.execute(f"{_LINES} AND e.seq >= ? ORDER BY e.seq", (no, seq))]
+
+    def heads(self) -> Mapping[str, str]:
+        """Returns the head of each thread."""
+        with self._connection() as db:
+            return dict(db.execute("SELECT thread_id, head FROM threads").fetchall())
+
+    def search(self, query: Query, apart: bool = False) -> Sequence[Place]:
+        return sqlite_search.find(self._path.parent, self, query, apart)
+
     def listed(self) -> Sequence[Listed]:
         with self._connection() as db:
             rows = db.execute(
-                "SELECT thread_id, head, state, iif(typeof(words) = 'text', words, NULL), plans.no IS NOT NULL,"
+                "SELECT thread_id, head, state, iif(typeof(words) = 'text', words, NULL), plans.no IS NOT NULL, stored,"
                 f" {RUN} FROM threads JOIN entries ON entries.no = threads.no AND seq = 0"
                 " LEFT JOIN texts ON id = text_id"
                 " LEFT JOIN plans ON plans.no = threads.no"
@@ -126,8 +148,8 @@ class SQLiteStore(SQLiteRuns):
                 " AND epoch = (SELECT max(epoch) FROM runs newest WHERE newest.no = threads.no)"
             ).fetchall()
         threads = [
-            Listed(name, head, readable(state), topic, bool(planned), run_of(*run))
-            for name, head, state, topic, planned, *run in rows
+            Listed(name, head, readable(state), topic, bool(planned), run_of(*run), _recipe_in(opening))
+            for name, head, state, topic, planned, opening, *run in rows
         ]
         return sorted(threads, key=lambda listed: listed.state.updated_at if listed.state else "", reverse=True)
 
@@ -136,7 +158,8 @@ class SQLiteStore(SQLiteRuns):
             try:
                 db.execute(f"PRAGMA busy_timeout = {CHECKPOINT_TIMEOUT_MS}")
                 marks = db.execute("SELECT no, seq FROM pending_erasure").fetchall()
-                done = _checkpoint(db)
+                emptied = sqlite_search.empty(self._path.parent, CHECKPOINT_TIMEOUT_MS)
+                done = _checkpoint(db) and emptied
                 if done:  # only what was marked before the checkpoint: another process may have redacted since
                     db.executemany("DELETE FROM pending_erasure WHERE no = ? AND seq = ?", marks)
             except sqlite3.OperationalError:  # a lock, a full disk: the marks stand, and the redaction with them
@@ -148,6 +171,15 @@ class SQLiteStore(SQLiteRuns):
     def _has_pending_erasures(self) -> bool:
         with self._connection() as db:
             return db.execute("SELECT 1 FROM pending_erasure").fetchone() is not None
+
+
+def _recipe_in(opening: str) -> str | None:
+    """Not parsed as entries are, which would take half of a list's time."""
+    try:
+        recipe = json.loads(opening).get("recipe")
+    except (ValueError, TypeError, AttributeError):  # verify says what is wrong with it
+        return None
+    return recipe if isinstance(recipe, str) else None
 
 
 def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: str | None) -> int:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from orchestrator.errors import StoreUnavailable
 from orchestrator.hall import folder
 from orchestrator.hall.debate import State
 from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
+from orchestrator.hall.search import Query
 
 
 class Erasure(NamedTuple):
@@ -68,6 +68,7 @@ class Listed(NamedTuple):
     topic: str | None  # None when it was redacted
     planned: bool  # a runner opened it
     run: RunRow | None = None
+    recipe: str | None = None  # that its plan was made from, where its opening says it
 
 
 class Window(NamedTuple):
@@ -75,6 +76,13 @@ class Window(NamedTuple):
 
     standing: Standing
     lines: Sequence[StoredLine]
+
+
+class Place(NamedTuple):
+    """An entry of a thread."""
+
+    thread_id: str
+    seq: int
 
 
 class Attention(NamedTuple):
@@ -131,8 +139,22 @@ class Store(Protocol):
     def window(self, thread_id: str, turns: int) -> Window:
         """Returns the newest `turns` turns; the cost does not depend on how many there are before."""
 
+    def line(self, thread_id: str, seq: int) -> StoredLine | None:
+        """Returns one entry; None when there is none with that number."""
+
     def listed(self) -> Sequence[Listed]:
         """Returns every thread, the one that moved last first."""
+
+    def search(self, query: Query, apart: bool = False) -> Sequence[Place]:
+        """Returns the entries in whose texts every term of a query stands, the best first, of equals the newest.
+
+        Topics and decisions (`search.is_weighty`) count for more. Looked through are the texts that `search.place_of`
+        names, as `search.words` cuts them into words. An index may lag behind and is no proof: whoever shows a text
+        reads it from its entry.
+
+        Args:
+            apart: of each thread in which every term stands, whether in one entry or not, the best entry with any.
+        """
 
     def begin_run(self, thread_id: str, holder: Holder, at: str, after: int, succeeds: bool = False) -> Lease | None:
         """Notes who runs a thread from now on.
@@ -184,7 +206,7 @@ class Store(Protocol):
     def journal(self, thread_id: str) -> Sequence[StoredRecord]: ...
 
     def erase_traces(self) -> bool:
-        """Removes what deleted texts left behind in the store's own files.
+        """Removes what deleted texts left behind in the store's own files, an index of their words among them.
 
         Returns:
             False while something, a reader say, keeps it from being done; it is tried again when the store is opened.
@@ -201,10 +223,4 @@ def open_store(location: str | Path | None = None) -> Store:
     """
     from orchestrator.hall.sqlite import SQLiteStore
 
-    named = location or os.environ.get("DEBATE_HALL_STORE", "").strip()
-    if isinstance(named, str) and "://" in named:
-        raise StoreUnavailable(
-            f"This version keeps ledgers in SQLite, not at {named.split('://')[0]}://….",
-            f"Unset DEBATE_HALL_STORE, or set it to a folder ({folder.STATE_DIR} does the same).",
-        )
-    return SQLiteStore(folder.prepare(Path(named) if named else folder.state_folder(os.environ)))
+    return SQLiteStore(folder.prepare(folder.located(os.environ, location)))

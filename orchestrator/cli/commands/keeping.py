@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.completing import threads
 from orchestrator.cli.group import A_FILE, AS_JSON, KEY_NAME, THREAD, command, debate_hall
 from orchestrator.cli.help import Contents
 
@@ -17,7 +18,7 @@ from orchestrator.cli.help import Contents
 @click.option("--all", "all_threads", is_flag=True, help="Every debate of the hall.")
 @click.option("--file", type=A_FILE, metavar="FILE", help="All that stands in an exported file; opens no hall.")
 @click.option("--public-key", metavar="KEY", help="Of --file: this key must have signed it; base64 or a file.")
-@click.argument("thread_id", metavar="[THREAD]", required=False)
+@click.argument("thread_id", metavar="[THREAD]", required=False, shell_complete=threads)
 def verify(
     thread_id: str | None,
     head: str | None,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import click
 
+from orchestrator.cli.completing import statuses, threads_or_files
 from orchestrator.cli.group import AS_JSON, THREAD, command
 
 
 @AS_JSON
-@click.option("--status", help="Only debates with this status: active, synthesis, stalemate, force_closed.")
+@click.option(
+    "--status",
+    shell_complete=statuses,
+    help="Only debates with this status: active, synthesis, stalemate, force_closed.",
+)
 @click.option("--text", help="Only debates whose id or topic holds this.")
 def _list(status: str | None, text: str | None, as_json: bool) -> None:
     """List the debates, the one that moved last first."""
@@ -36,8 +41,8 @@ def show(thread_id: str, entries: bool, as_json: bool) -> None:
 
 
 @AS_JSON
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("a", metavar="A", shell_complete=threads_or_files)
+@click.argument("b", metavar="B", shell_complete=threads_or_files)
 def diff(a: str, b: str, as_json: bool) -> None:
     """Show how two debates differ: A and B are threads, exported files, or folders that runs wrote.
 

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.group import AS_JSON, command
+from orchestrator.cli.completing import SHELLS, on_shelf
+from orchestrator.cli.group import AS_JSON, command, debate_hall
+
+MODELS = click.option(
+    "--models",
+    default="models",
+    metavar="NAME|FILE",
+    shell_complete=on_shelf("configs"),
+    help="The models file. [default: models]",
+)
 
 
 @AS_JSON
@@ -28,7 +37,7 @@ def agents(as_json: bool) -> None:
 
 
 @AS_JSON
-@click.option("--models", default="models", metavar="NAME|FILE", help="The models file. [default: models]")
+@MODELS
 def config(models: str, as_json: bool) -> None:
     """Show every setting, its value and where it came from; never the value of a key."""
     from orchestrator.cli import shelf
@@ -38,7 +47,7 @@ def config(models: str, as_json: bool) -> None:
 
 
 @AS_JSON
-@click.option("--models", default="models", metavar="NAME|FILE", help="The models file. [default: models]")
+@MODELS
 @click.option("--deep", is_flag=True, help="Also make a tiny real call to every model that can be asked.")
 def doctor(models: str, deep: bool, as_json: bool) -> None:
     """Show who would speak, what each model needs and whether it is there; exit 2 when a role has no model."""
@@ -82,5 +91,41 @@ def serve(
     serving.serve(host, port, token_file, roots, out)
 
 
-for function in (recipes, agents, config, doctor, init, serve):
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print what lets your shell complete run-debate and debate-hall: commands, options, threads, recipes, files.
+
+    For bash (4.4 or newer) and zsh put the line below into ~/.bashrc or ~/.zshrc, in the latter behind compinit; fish
+    reads the file. The next shell completes.
+
+    Examples:
+        eval "$(debate-hall completion bash)"
+        eval "$(debate-hall completion zsh)"
+        debate-hall completion fish > ~/.config/fish/conf.d/debate-hall.fish
+    """
+    from orchestrator.cli import completing, plain
+
+    plain.answer(completing.script(shell))
+
+
+@click.argument("words", nargs=-1, metavar="[COMMAND]…")
+@click.pass_context
+def _help(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Show the help of a command, or this list.
+
+    Examples:
+        debate-hall help
+        debate-hall help key new
+    """
+    asked: click.Command = debate_hall
+    place = ctx.find_root()
+    for word in words:
+        found = asked.get_command(place, word) if isinstance(asked, click.Group) else None
+        if found is None:
+            raise click.UsageError(f"There is no command {' '.join(words)!r}.", ctx)
+        asked, place = found, click.Context(found, place, word)
+    click.echo(asked.get_help(place))
+
+
+for function in (recipes, agents, config, doctor, init, serve, completion, _help):
     command(function)
