@@ -17,7 +17,9 @@ _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _OPENING = 3  # sentences: a title, "I'm sorry.", and then what is declined
 
 
-def degenerate(text: str, role: Role, *, instructions: Sequence[str], marker: str) -> str | None:
+def degenerate(
+    text: str, role: Role, *, instructions: Sequence[str], marker: str, least: int | None = None
+) -> str | None:
     """What is wrong with a reply as a turn, in a sentence to the model that wrote it; None: nothing.
 
     Args:
@@ -26,12 +28,13 @@ def degenerate(text: str, role: Role, *, instructions: Sequence[str], marker: st
         instructions: what the seat was told to do: protocol, agent, task. Not the topic, the evidence and the turns,
             which a turn may quote at length.
         marker: the debate's fence marker, which no turn has a reason to hold.
+        least: how many words it has at least, where that is not its role's `LEAST_WORDS`.
     """
     if marker in text:
         return "Your answer holds the debate's marker: it repeats what you were given to read."
     if echo := _echo(text, instructions):
         return f"Your answer repeats what you were told to do: “{' '.join(echo[:80].split())}…”"
-    words, least = word_count(text), LEAST_WORDS[role]
+    words, least = word_count(text), LEAST_WORDS[role] if least is None else least
     if _refuses(text, words, least):
         return "Your answer declines to take part. All that is asked for is reasoning about the question under debate."
     if words < least:

@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 # Tokens of an answer, without what a model thinks before it.
 SHORTEST: Mapping[Step, int] = MappingProxyType(
-    {"checklist": 40, "turn": 90, "apply": 90, "vote": 30, "refine": 120, "account": 120}
+    {"checklist": 40, "turn": 90, "apply": 90, "vote": 30, "refine": 120, "account": 120, "answer": 60}
 )
 USUAL: Mapping[Step, int] = MappingProxyType(
-    {"checklist": 300, "turn": 900, "apply": 900, "vote": 150, "refine": 1000, "account": 1000}
+    {"checklist": 300, "turn": 900, "apply": 900, "vote": 150, "refine": 1000, "account": 1000, "answer": 400}
 )
 # Tokens that a model usually thinks before an answer, where the models file says how hard.
 THOUGHT: Mapping[Effort | None, int] = MappingProxyType(
@@ -133,13 +133,27 @@ def quote_of(plan: Plan, topic: str) -> Quote | None:
     least = Pace(SHORTEST, _LONG_TOKEN, first_close_of(plan), [0])
     usual = Pace(USUAL, _USUAL_TOKEN, None, [1, 0] if refinements else [0])
     most = Pace(None, 1, None, [voices] * (1 + refinements))
-    low = _total(_estimated(Imagined(plan, least, head), _LONG_TOKEN))
-    expected = _total(_estimated(Imagined(plan, usual, head), _USUAL_TOKEN, _AROUND))
-    high = _total(_bounded(Imagined(plan, most, flat)))
-    unpriced = tuple(_unpriced(plan))
+    low = _total(_estimated(Imagined(plan, least, head).batches(), _LONG_TOKEN))
+    expected = _total(_estimated(Imagined(plan, usual, head).batches(), _USUAL_TOKEN, _AROUND))
+    high = _total(_bounded(Imagined(plan, most, flat).batches()))
+    return _quoted(calls_of(plan), chain_of(plan), Range(low, expected, high), tuple(_unpriced(plan)))
+
+
+def quote_of_call(request: Request) -> Quote:
+    """Estimates what one call takes of which no provider remembers the beginning."""
+    step, most = request.task.step, request.max_output_tokens
+    low = _total(_estimated([[Asked(request, min(most, SHORTEST[step]))]], _LONG_TOKEN))
+    expected = _total(_estimated([[Asked(request, min(most, USUAL[step]))]], _USUAL_TOKEN, _AROUND))
+    high = _total(_bounded([[Asked(request, most)]]))
+    unpriced = () if price_of(request.model, request.endpoint) else (request.model,)
+    return _quoted(Span(1, 1), Span(1, 1), Range(low, expected, high), unpriced)
+
+
+def _quoted(calls: Span, chain: Span, taken: Range[_Taken], unpriced: tuple[str, ...]) -> Quote:
+    low, expected, high = taken
     return Quote(
-        calls=calls_of(plan),
-        chain=chain_of(plan),
+        calls=calls,
+        chain=chain,
         input=Range(low.input, expected.input, high.input),
         output=Range(low.output, expected.output, high.output),
         cost_usd=None if unpriced else Range(low.cost_usd, expected.cost_usd, high.cost_usd),
@@ -164,10 +178,10 @@ def _total(calls: Iterable[_Taken]) -> _Taken:
     return _Taken(sum(each.input for each in taken), sum(each.output for each in taken), cost)
 
 
-def _estimated(debate: Imagined, token: int, around: int = 0) -> Iterator[_Taken]:
+def _estimated(batches: Iterable[Iterable[Asked]], token: int, around: int = 0) -> Iterator[_Taken]:
     """What calls take that have tokens of so many bytes, and so many of them around each message."""
     known: dict[str, tuple[Message, ...]] = {}
-    for batch in debate.batches():
+    for batch in batches:
         asked = list(_of_models(batch))
         for request, answer in asked:
             read = _read(request.messages, token, around)
@@ -180,10 +194,10 @@ def _estimated(debate: Imagined, token: int, around: int = 0) -> Iterator[_Taken
         known.update({request.model: request.messages for request, _ in asked})
 
 
-def _bounded(debate: Imagined) -> Iterator[_Taken]:
+def _bounded(batches: Iterable[Iterable[Asked]]) -> Iterator[_Taken]:
     """The most that calls take whose answers are each sent back once."""
     budget = Budget()
-    for batch in debate.batches():
+    for batch in batches:
         for first, answer in _of_models(batch):
             told = (Message("assistant", " " * answer), _COMPLAINT)
             for request in (first, replace(first, messages=(*first.messages, *told))):

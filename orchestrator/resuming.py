@@ -48,17 +48,36 @@ def resumable(hall: Hall, thread_id: str) -> Resumable:
     Raises:
         UnknownThread
         LedgerBroken: nothing is built on a ledger or a journal that does not verify.
-        UsageError: no run opened the debate.
+        UsageError: no run opened the debate, or it is an answer.
     """
     debate = hall.debate(thread_id)
+    about = debate.answers
+    if about is not None:
+        raise UsageError(
+            f"{debate.state.thread_id} answers a question about {about.thread_id}: it is no debate to go on with.",
+            f'Ask again, nothing is bought twice: debate-hall ask {about.thread_id} "…"',
+        )
     if debate.plan is None:
         raise UsageError(
             f"{debate.state.thread_id} is held by hand: it has no plan to go on with.",
             "Take its next turn by hand: add_turn, over MCP (debate-hall serve).",
         )
+    return left_behind(hall, debate, debate.plan)
+
+
+def left_behind(hall: Hall, debate: Debate, pinned: str) -> Resumable:
+    """Reads what the runs of a thread left behind, an answer's too.
+
+    Args:
+        pinned: the text of its plan.
+
+    Raises:
+        LedgerBroken
+    """
+    thread_id = debate.state.thread_id
     journal = Journal.to_read(hall, thread_id)
     changes = [Changes.model_validate_json(record.changes) for record in journal.begun if record.changes]
-    plan = reduce(Plan.with_changes, changes, Plan.decode(debate.plan))
+    plan = reduce(Plan.with_changes, changes, Plan.decode(pinned))
     folder = next((record.folder for record in reversed(journal.begun) if record.folder), None)
     adr = next((record.adr for record in reversed(journal.begun) if record.adr), None)
     return Resumable(debate, journal, plan, Path(folder) if folder else None, Path(adr) if adr else None)

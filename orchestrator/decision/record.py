@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator.decision import caveats
+from orchestrator.decision import caveats, people
 from orchestrator.decision.account import (
     Account,
     Action,
@@ -43,9 +43,9 @@ from orchestrator.decision.seating import (
     tokens_of,
 )
 from orchestrator.hall.debate import REHEARSAL, Debate
-from orchestrator.hall.entries import Closed
+from orchestrator.hall.entries import Closed, Link
 from orchestrator.hall.results import balance
-from orchestrator.hall.terms import About, Role, Status
+from orchestrator.hall.terms import About, LinkKind, Role, Status
 from orchestrator.plan import Plan
 
 SCHEMA: Literal["run-debate/record/v1"] = "run-debate/record/v1"
@@ -61,7 +61,9 @@ class Verdict(Part):
 
 
 class DecisionRecord(Part):
-    """What a debate came to. `decision` is None when none was made: a rehearsal, or a debate closed by force.
+    """What a debate came to. `decision` is None when none was made: a rehearsal, an answer, or one closed by force.
+
+    `link` leads to the debate that this one is about; of kind `answers` it answers a question about it.
 
     `decision` is the synthesis, `summary` Door's own short form of it; options, consequences, risks, actions,
     assumptions, reversibility and confidence are Door's too. `incomplete` says what of it does not hold against the
@@ -74,6 +76,7 @@ class DecisionRecord(Part):
     title: str
     question: str
     thread_id: str
+    link: Link | None = None
     status: Status
     rehearsal: bool
     degraded: tuple[str, ...]
@@ -115,6 +118,11 @@ class DecisionRecord(Part):
     head: str
     warnings: tuple[str, ...]
 
+    @property
+    def answers(self) -> Link | None:
+        """Of an answer: the debate that it answers a question about."""
+        return self.link if self.link is not None and self.link.kind is LinkKind.ANSWERS else None
+
 
 def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     """Returns the record of a debate.
@@ -124,21 +132,22 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     """
     evidence = plan.evidence if plan else ()
     decided = Decided.of(debate, plan)
-    rehearsal = REHEARSAL in debate.state.marks
+    rehearsal, answers = REHEARSAL in debate.state.marks, debate.answers is not None
+    of_the_decision = _of_no_decision(debate) if rehearsal or answers else _of_the_decision(decided, plan)
     written = contributions(debate)
     checked = tuple(cited_in(debate, evidence))
     broken = [f"{found.where} cites {found.citation}: {found.problem}" for found in checked if found.problem]
     return DecisionRecord(
         rehearsal=rehearsal,
         **_of_the_debate(debate, plan),
-        **({"title": title_of(debate.opening.words)} if rehearsal else _of_the_decision(decided, plan)),
+        **of_the_decision,
         **_of_the_voices(written),
         evidence=tuple(used(evidence)),
         citations=checked,
         citations_broken=len(broken),
         warnings=(
             *(plan.notices if plan else ()),
-            *(caveats.of_turns(debate, plan) if plan else ()),
+            *(caveats.of_turns(debate, plan) if plan and not answers else ()),
             *caveats.of_summaries(written),
             *caveats.of_balance(debate, written),
             *(() if rehearsal else caveats.of_likeness(debate, evidence)),
@@ -151,6 +160,7 @@ def _of_the_debate(debate: Debate, plan: Plan | None) -> dict[str, Any]:
     return {
         "question": debate.opening.words,
         "thread_id": debate.state.thread_id,
+        "link": debate.opened.link,
         "status": debate.state.status,
         "degraded": _notes(debate, About.MISSING),
         "closed_early": next(iter(_notes(debate, About.CLOSED_EARLY)), None),
@@ -164,6 +174,11 @@ def _of_the_debate(debate: Debate, plan: Plan | None) -> dict[str, Any]:
         "plan_hash": debate.opened.plan,
         "head": debate.head,
     }
+
+
+def _of_no_decision(debate: Debate) -> dict[str, Any]:
+    """Of a rehearsal, which makes none, and of an answer: what it names and what does not exist."""
+    return {"title": title_of(debate.opening.words), "incomplete": _notes(debate, About.UNGROUNDED)}
 
 
 def _of_the_decision(decided: Decided, plan: Plan | None) -> dict[str, Any]:
@@ -258,6 +273,8 @@ def _incomplete(decided: Decided, plan: Plan | None) -> Iterator[str]:
     if plan is not None and plan.has_account and decided.account is None:
         yield from _why_no_account(debate)
     yield from decided.unanswered()
+    if plan is None or not plan.is_rehearsal:
+        yield from people.unheard(debate)
     if plan is not None and plan.voters:
         yield from _unvoted(plan, debate, decided.case)
     if decided.account is None:

@@ -12,7 +12,7 @@ from orchestrator.decision.decided import Dissent, VoteCast
 from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.errors import ConfigurationError
 from orchestrator.evidence import Evidence, with_broken_marked
-from orchestrator.hall.debate import Debate
+from orchestrator.hall.debate import ANSWER, Debate, answer_to
 from orchestrator.hall.entries import Refined, Vote
 from orchestrator.hall.terms import Role, Status
 from orchestrator.plan import Plan
@@ -41,6 +41,8 @@ def marks_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
     """
     if record.rehearsal:
         yield NO_MODEL
+    if record.answers is not None:
+        yield Mark(ANSWER, answer_to(record.answers))
     if record.degraded:
         yield Mark("DEGRADED", " ".join(record.degraded))
     if record.closed_early is not None:
@@ -51,13 +53,14 @@ def marks_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
 def cautions_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
     """What is to be said of the decision itself: that it is none, not agreed, or not borne out."""
     if record.status is Status.ACTIVE:
-        yield Mark("NOT CLOSED", "the debate goes on; nothing is decided yet.")
+        told = "nobody has answered it yet" if record.answers else "the debate goes on; nothing is decided yet"
+        yield Mark("NOT CLOSED", f"{told}.")
     if record.status is Status.STALEMATE:
         objected = any(dissent.turn is None for dissent in record.dissent)
         why = "the objections below were not settled" if objected else "votes that count from Wind and Wall are missing"
         yield Mark("STALEMATE", f"{why}.")
     if record.status is Status.FORCE_CLOSED:
-        yield Mark("CLOSED BY FORCE", "there is no decision.")
+        yield Mark("CLOSED BY FORCE", f"there is no {'answer' if record.answers else 'decision'}.")
     if record.incomplete:
         number = len(record.incomplete)
         what = "one thing in it does" if number == 1 else f"{number} things in it do"

@@ -20,6 +20,7 @@ TEXT_DOMAIN = "debate-hall/text/v1"
 PLAN_DOMAIN = "debate-hall/plan/v1"
 
 _SALT = re.compile("[0-9a-f]{64}")
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 _TYPE_NAMES = {float: "A float", type(None): "Null"}
 
 
@@ -49,6 +50,11 @@ def _require_canonical(value: object) -> None:
                 _require_canonical(member)
         case _:
             raise InvalidInput(f"{_TYPE_NAMES.get(type(value), type(value).__name__)} has no canonical form.")
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a whole digest: what a run's progress shows is cut."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 def require_text(text: str) -> bytes:

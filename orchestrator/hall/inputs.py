@@ -23,7 +23,7 @@ _DATE_FIRST = re.compile(r"\d{4}-\d{2}-\d{2}-.+")
 
 
 def require_words(text: str, what: str) -> None:
-    """Judges free text; `what` names it in the error (topic, content, synthesis, reason, …).
+    """Judges free text; `what` names it in the error (topic, question, content, synthesis, reason, …).
 
     Raises:
         InvalidInput: it is no text, blank, too long, not valid Unicode, or holds a NUL.
@@ -34,8 +34,8 @@ def require_words(text: str, what: str) -> None:
     if not text.strip():
         raise InvalidInput(f"The {what} is blank.", f"Send a {what} with words in it.")
     size = len(canonical.require_text(text))
-    if what == "topic" and len(text) > MAX_TOPIC:
-        raise InvalidInput(f"The topic has {len(text):,} characters; at most {MAX_TOPIC:,} fit.", "Shorten it.")
+    if what in ("topic", "question") and len(text) > MAX_TOPIC:
+        raise InvalidInput(f"The {what} has {len(text):,} characters; at most {MAX_TOPIC:,} fit.", "Shorten it.")
     if size > MAX_CONTENT:
         raise InvalidInput(f"The {what} has {size:,} bytes; at most {MAX_CONTENT:,} fit.", "Shorten it.")
     if "\0" in text:

@@ -7,7 +7,6 @@ show by itself, a ledger that was cut off or rewritten whole, shows against a he
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +16,6 @@ from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.debate import Debate, Line, State, advance
 from orchestrator.hall.entries import Body, Entry, FloorGiven, Opened, Tombstoned, Turn
 from orchestrator.hall.inputs import require_thread_id
-
-_WHOLE_HEAD = re.compile("sha256:[0-9a-f]{64}")  # what a run's progress shows is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,7 @@ def require_head(debate: Debate, head: str) -> int:
     for newer, line in enumerate(reversed(debate.lines)):
         if line.hash == head:
             return newer
-    why = "it was rewritten or cut off" if _WHOLE_HEAD.fullmatch(head) else "a whole one is sha256: and 64 hex digits"
+    why = "it was rewritten or cut off" if canonical.is_digest(head) else "a whole one is sha256: and 64 hex digits"
     raise LedgerBroken(debate.state.thread_id, None, f"the head {head} does not stand in the chain; {why}")
 
 

@@ -24,6 +24,7 @@ from orchestrator.errors import (
     OutOfTurn,
     WrongMode,
 )
+from orchestrator.hall import canonical
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.cognition import findings
 from orchestrator.hall.debate import State, Tally
@@ -42,7 +43,14 @@ from orchestrator.hall.entries import (
     Vote,
     typed,
 )
-from orchestrator.hall.inputs import MAX_COUNT, MAX_LIMIT, require_name, require_no_secret, require_words
+from orchestrator.hall.inputs import (
+    MAX_COUNT,
+    MAX_LIMIT,
+    require_name,
+    require_no_secret,
+    require_thread_id,
+    require_words,
+)
 from orchestrator.hall.terms import Cognition, Mode, Role, Status
 
 # ---------------------------------------------------------------------------------------------------------- the table
@@ -106,7 +114,7 @@ def _names_are_plain(state: State | None, body: Any) -> None:
 
 def _names(body: Any) -> list[str]:
     seat: SeatRecord | None = getattr(body, "seat", None)
-    names = [getattr(body, name, None) for name in ("agent_role", "model", "by", "about", "slot")]
+    names = [getattr(body, name, None) for name in ("agent_role", "model", "by", "about", "slot", "recipe")]
     names += [*getattr(body, "rests_on", ()), *getattr(body, "marks", ())]
     if seat is not None:
         names += [seat.slot, seat.agent, seat.lens, seat.asked, seat.answered, seat.route, *(seat.tried or ())]
@@ -117,6 +125,16 @@ def _marks_are_words(state: State | None, body: Opened) -> None:
     for mark in body.marks:
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", mark):
             raise InvalidInput(f"{mark!r} cannot mark a debate.", "A mark is one upper-case word: REHEARSAL.")
+
+
+def _links_to_a_head(state: State | None, body: Opened) -> None:
+    if body.link is None:
+        return
+    require_thread_id(body.link.thread_id)
+    if not canonical.is_digest(body.link.head):
+        raise InvalidInput(
+            f"{body.link.head!r:.80} is no head of {body.link.thread_id}.", "A head is sha256: and 64 hex digits."
+        )
 
 
 def _is_mediated(state: State, body: FloorGiven) -> None:
@@ -245,7 +263,7 @@ def _ends_a_debate(state: State, body: Closed) -> None:
 
 
 GUARDS: Mapping[type[Body], tuple[Callable[[Any, Any], None], ...]] = {
-    Opened: (_limits_in_range, _names_are_plain, _marks_are_words),
+    Opened: (_limits_in_range, _names_are_plain, _marks_are_words, _links_to_a_head),
     FloorGiven: (_is_mediated, _within_limits, _barrier_is_down),
     Turn: (
         _within_limits,
@@ -288,6 +306,23 @@ def next_role(state: State) -> Role | None:
     if state.mode is Mode.MEDIATED:
         return state.floor if state.floor in roles else None
     return roles[0] if roles else None
+
+
+def turns_before(state: State, role: Role) -> int | None:
+    """How many turns of others stand at least before a role's next legal one: 0 when it is legal now.
+
+    None when none is left within the debate's limits.
+    """
+    if state.status is not Status.ACTIVE:
+        return None
+    if state.mode is Mode.FIXED:
+        ahead = (tuple(Role).index(role) - state.turn_count) % len(Role)
+        round_ = (state.turn_count + ahead) // len(Role) + 1
+    else:
+        ahead = sum(not state.in_round.of(side) for side in (Role.WIND, Role.WALL)) if _barred(state, role) else 0
+        round_ = max(state.round, 1) if ahead else state.round_of(role)
+    fits = state.turn_count + ahead < state.max_turns and round_ <= state.max_rounds
+    return ahead if fits else None
 
 
 def _next_in_order(state: State) -> Role:

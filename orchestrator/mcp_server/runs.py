@@ -21,7 +21,7 @@ from mcp_types import ToolAnnotations
 from typing_extensions import TypedDict
 
 from orchestrator.errors import UsageError
-from orchestrator.hall.debate import REHEARSAL, Debate
+from orchestrator.hall.debate import ANSWER, REHEARSAL, Debate
 from orchestrator.hall.folder import state_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_words
@@ -229,7 +229,8 @@ class RunTools:
         debate = self.hall.get_debate(thread_id, include_transcript=False)
         life = self.hall.runs.life(row, active=debate["status"] == Status.ACTIVE)
         run = run_state(reports, life, self.hall.runs.seconds(thread_id))
-        decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and REHEARSAL not in debate["marks"]
+        undecided = {REHEARSAL, ANSWER} & set(debate["marks"])
+        decided = debate["status"] in (Status.SYNTHESIS, Status.STALEMATE) and not undecided
         alone = set(debate["marks"]) <= {REHEARSAL}  # what is behind the other marks takes the whole ledger to tell
         whole = self.hall.debate(thread_id) if decided or not alone else None
         first_words = [*(whole.first_words if whole else debate["marks"])]
