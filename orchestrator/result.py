@@ -150,6 +150,7 @@ def _turn(line: Line) -> dict[str, Any]:
         "role": body.role,
         "cognition": body.cognition,
         "agent": body.agent_role,
+        "human": bool(body.human),
         "lens": seat.lens if seat else None,
         "model": body.model,
         "content": line.words,

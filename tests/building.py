@@ -149,7 +149,7 @@ def speech(request: Request, number: int) -> str:
     if task.role is Role.WIND:
         return wordy(f"What if {name} moved one table at a time?")
     if task.role is Role.DOOR:
-        return wordy(f"Therefore {name} decides.")
+        return wordy(f"Therefore {name} decides.") + answers_to_people(task.due)
     return wordy(f"VERDICT: APPROVED\n{name} tests this: {winds_of(task)[-1].text}")
 
 
@@ -164,6 +164,11 @@ def answers_to_objections(request: Request) -> str:
     """A line for every objection that a request wants answered."""
     asked = request.messages[-1].text.rpartition("or why not`: ")[2].partition(".\n")[0]
     return "\n".join(f"- [{name}] It is answered by the second step." for name in re.findall(r"O\d+", asked))
+
+
+def answers_to_people(due: Sequence[str]) -> str:
+    """A line for each turn and note of a person that Door has to answer."""
+    return "".join(f"\n- [{name}] It is weighed, and the second step changes for it." for name in due)
 
 
 def account_text(**changes: Any) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orchestrator.cli.commands import keeping, looking, setting_up
+from orchestrator.cli.commands import keeping, looking, setting_up, speaking
 from orchestrator.cli.group import debate_hall
 
-COMMANDS = (looking, keeping, setting_up)  # each adds its own to the group
+COMMANDS = (looking, speaking, keeping, setting_up)  # each adds its own to the group
 
 
 def main() -> None:

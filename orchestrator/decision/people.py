@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Note, Refined, Turn
+from orchestrator.hall.entries import Closed, Note, Refined, Turn
 from orchestrator.hall.terms import About, Role
 
 _NAMES = r"[TN]\d{1,6}(?![\d.])"  # not T3.C1, which is Wall's
@@ -64,6 +64,12 @@ def unanswered(debate: Debate) -> tuple[PersonsWord, ...]:
     )
 
 
+def unheard(debate: Debate) -> Iterator[str]:
+    """What people said and Door has not answered, a sentence each."""
+    for word in unanswered(debate):
+        yield f"{word.name} ({named(word.by, True)}) has no answer of Door in a line of its own."
+
+
 def answers_in(text: str) -> frozenset[str]:
     """The names that a text of Door answers."""
     return frozenset(name for name, _ in structure.named(text, _NAMES))
@@ -84,4 +90,4 @@ def complaint(due: Iterable[PersonsWord], text: str) -> str | None:
 
 def _is_doors(line: Line) -> bool:
     body = line.entry.body
-    return isinstance(body, Refined) or (isinstance(body, Turn) and body.role is Role.DOOR)
+    return isinstance(body, Refined | Closed) or (isinstance(body, Turn) and body.role is Role.DOOR)

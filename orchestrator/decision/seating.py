@@ -15,6 +15,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Note, Refined, SeatRecord, Turn, Vote
 from orchestrator.hall.terms import About, Role
 
+A_PERSON = "a person"  # in the place of a model, where a person spoke
 NO_ANSWER = "nobody"  # the model that answered, where a seat's calls brought nothing
 
 
@@ -30,7 +31,7 @@ class Tokens(Part):
 
 class SeatCost(Part):
     """One voice over the whole debate. `cost_usd` is None when a price is unknown, as that of a turn which no runner
-    committed; unknown is never zero."""
+    committed; unknown is never zero. A person's words cost nothing."""
 
     role: Role
     agent: str
@@ -76,6 +77,7 @@ class Contribution(NamedTuple):
     tokens: Tokens
     seat: SeatRecord | None
     is_turn: bool
+    human: bool = False
 
     @property
     def name(self) -> str:
@@ -94,8 +96,8 @@ def _contributions(debate: Debate) -> Iterator[Contribution]:
             number = body.turn_index + 1
             cached = (body.seat.cached if body.seat else None) or 0
             tokens = Tokens(input=body.token_input or 0, cached=cached, output=body.token_output or 0)
-            agent, model = body.agent_role or "unnamed", body.model or "unnamed"
-            yield Contribution(number, body.role, agent, model, tokens, body.seat, is_turn=True)
+            agent, model = body.agent_role or "unnamed", body.model or (A_PERSON if body.human else "unnamed")
+            yield Contribution(number, body.role, agent, model, tokens, body.seat, is_turn=True, human=bool(body.human))
         elif isinstance(body, Vote | Refined | Note) and (seat := body.seat) is not None:
             tokens = Tokens(input=seat.input or 0, cached=seat.cached or 0, output=seat.output or 0)
             yield Contribution(number, _role_of(body, seat), seat.agent, seat.answered, tokens, seat, is_turn=False)
@@ -155,7 +157,7 @@ def tokens_of(written: Sequence[Contribution]) -> Tokens:
 
 
 def cost_of(written: Sequence[Contribution]) -> Decimal | None:
-    costs = [one.seat.cost if one.seat else None for one in written]
+    costs = [one.seat.cost if one.seat else "0" if one.human else None for one in written]
     return None if None in costs else sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))
 
 

@@ -260,7 +260,7 @@ class Hall(Writer):
         Raises:
             HallError: nothing was written.
         """
-        return self.note(thread_id, words, About.REMARK, by, to=Role.DOOR, human=True)
+        return self.note(thread_id, words, About.REMARK.value, by, to=Role.DOOR, human=True)
 
     def ask_for_round(self, thread_id: str, turns: int, by: str, reason: str) -> results.EntryResult:
         """Raises a debate's limits by one round of so many turns, because a person asks for it.

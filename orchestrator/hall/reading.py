@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Literal
 
 from orchestrator.errors import HallError, InvalidInput, LedgerBroken
-from orchestrator.hall import journal, ledger, results
-from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall import filters, journal, ledger, listings, results, search
+from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import Tombstoned
 from orchestrator.hall.export import export_json, export_octave, require_format
-from orchestrator.hall.inputs import MAX_LIMIT, word
+from orchestrator.hall.inputs import MAX_LIMIT
 from orchestrator.hall.journal import JournalLine
 from orchestrator.hall.ledger import StoredLine
 from orchestrator.hall.runs import Life, RunDesk
+from orchestrator.hall.search import Query
 from orchestrator.hall.store import Listed, Store
 from orchestrator.hall.terms import Status
 
@@ -49,21 +53,59 @@ class Reader:
         debate = self._windowed(thread_id, window if include_transcript else 0)
         return results.debate_result(debate, include_transcript=include_transcript, include_metadata=include_metadata)
 
-    def list_debates(self, status: str | None = None, text: str | None = None) -> list[results.Listing]:
+    def list_debates(
+        self,
+        status: str | Sequence[str] | None = None,
+        text: str | None = None,
+        recipe: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+    ) -> list[listings.Listing]:
         """Returns every debate, the one that moved last first.
 
         Args:
-            status: only those with this status.
+            status: only those with this status, or with one of these.
             text: only those whose thread id or topic holds this, in any case.
+            recipe: only those that a run of this recipe opened.
+            since, until: only those that moved last on or after, on or before this day, 2026-01-06.
+            limit: only so many.
+
+        Raises:
+            InvalidInput
         """
-        wanted = word(Status, status, "status") if status is not None else None
-        needle = str(text or "").casefold()
-        return [
-            results.listing(listed, self._life(listed))
-            for listed in self._store.listed()
-            if wanted in (None, listed.state.status if listed.state else None)
-            and needle in f"{listed.thread_id}\n{listed.topic or ''}".casefold()
-        ]
+        wanted = filters.read(status, text, recipe, since, until)
+        most = filters.require_limit(limit) if limit is not None else None
+        found = islice(filter(wanted.admit, self._store.listed()), most)
+        return [listings.listing(listed, self._life(listed)) for listed in found]
+
+    def search_debates(
+        self,
+        query: str,
+        limit: int = 20,
+        status: str | Sequence[str] | None = None,
+        recipe: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> listings.SearchResult:
+        """Looks through topics, turns, votes, refinements, remarks and decisions; the best comes first.
+
+        Args:
+            query: words, which must all occur in one text, and "phrases" in quotation marks, as `search.read` reads it.
+            limit: so many hits at most.
+            status, recipe, since, until: only in such debates, as in `list_debates`.
+
+        Raises:
+            InvalidInput
+        """
+        asked, most = search.read(query), filters.require_limit(limit)
+        wanted = filters.read(status, None, recipe, since, until)
+        debates = {listed.thread_id: listed for listed in self._store.listed() if wanted.admit(listed)}
+        hits = list(islice(self._hits(asked, debates), most + 1))
+        apart = not hits and len(asked.terms) > 1
+        if apart:
+            hits = list(islice(self._hits(asked, debates, apart=True), most + 1))
+        return {"hits": hits[:most], "more": len(hits) > most, "apart": apart and bool(hits)}
 
     def verify_debate(self, thread_id: str, head: str | None = None) -> results.VerifyResult:
         """Derives a ledger again from its first entry, and checks the journal of its runs.
@@ -101,6 +143,14 @@ class Reader:
         """
         return ledger.verify(self._store.thread(thread_id))
 
+    def state(self, thread_id: str) -> State:
+        """Returns where a debate stands, as its store keeps it beside the head.
+
+        Raises:
+            UnknownThread
+        """
+        return self._store.standing(thread_id).state
+
     def journal(self, thread_id: str) -> tuple[JournalLine, ...]:
         """Returns what the runs of a thread asked and what came of it, checked.
 
@@ -113,6 +163,22 @@ class Reader:
         rows = self._store.journal(thread_id)  # first: of texts that a redaction takes meanwhile, the debate says why
         debate = self.debate(thread_id)
         return debate, journal.read(debate.state.thread_id, rows, redacted=bool(debate.of(Tombstoned)))
+
+    def _hits(self, query: Query, debates: Mapping[str, Listed], apart: bool = False) -> Iterator[listings.SearchHit]:
+        """What is found in these debates, read again from their ledgers; what says a better hit again is left out."""
+        told: dict[str, list[Line]] = {}
+        for place in self._store.search(query, apart):
+            line = self._line(*place) if place.thread_id in debates else None
+            if line is not None and line.text is not None and not search.is_told(line, told.get(place.thread_id, ())):
+                told.setdefault(place.thread_id, []).append(line)
+                yield listings.search_hit(debates[place.thread_id], line, search.snippet(line.text, query))
+
+    def _line(self, thread_id: str, seq: int) -> Line | None:
+        """An entry, checked by itself; None where it is not what was written, which verify tells, or gone."""
+        with suppress(HallError):
+            stored = self._store.line(thread_id, seq)
+            return ledger.read_alone(thread_id, stored) if stored else None
+        return None
 
     def _life(self, listed: Listed) -> Life:
         active = listed.state is None or listed.state.status is Status.ACTIVE

@@ -1,0 +1,123 @@
+"""What a person says in a debate, at the next moment at which the hall takes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from orchestrator.errors import BarrierUp, FloorNotGiven, LimitReached, NotActive, OutOfTurn
+from orchestrator.hall.debate import State
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.rules import next_role, turns_before
+from orchestrator.hall.terms import About, Mode, Role, Status
+from orchestrator.plan import Plan
+
+LOOK_S = 0.02  # between two looks whether it is the words' turn
+ROUND_TURNS = 3  # of a round that is asked for in a debate without a plan
+
+
+class Words(NamedTuple):
+    """What a person has to say: as a role, or as a note to Door (None); `by` is the person's name."""
+
+    text: str
+    by: str
+    role: Role | None
+
+
+class Spoken(NamedTuple):
+    """Words that are on the ledger: T5 or N1, and the head that they made."""
+
+    name: str
+    head: str
+
+
+def say_now(hall: Hall, thread_id: str, words: Words) -> Spoken | None:
+    """Says words if it is their moment; None when others have to speak before them.
+
+    Raises:
+        LimitReached: no turn of that role is left; NotActive: the debate is closed.
+        HallError: the hall does not take them. Nothing was written.
+    """
+    if words.role is None:
+        noted = hall.remark(thread_id, words.text, words.by)
+        return Spoken(f"N{_number_of(hall, thread_id, noted['seq'])}", noted["head"])
+    if _turns_ahead(hall.state(thread_id), words.role):
+        return None
+    try:
+        turn = hall.say(thread_id, words.role, words.text, words.by)
+    except (OutOfTurn, FloorNotGiven, BarrierUp):  # somebody was faster
+        return None
+    return Spoken(f"T{turn['turn_index'] + 1}", turn["head"])
+
+
+def say(hall: Hall, thread_id: str, words: Words, waiting: Callable[[str], None], *, patient: bool = False) -> Spoken:
+    """Says words at the next moment at which the hall takes them.
+
+    Args:
+        waiting: told once, in a sentence, what the words wait for.
+        patient: wait for it also where no run goes on, and other people or agents have to speak first.
+
+    Raises:
+        OutOfTurn: others have to speak first, and nobody runs the debate.
+        HallError: as `say_now` says. Nothing was written.
+    """
+    told = False
+    while (spoken := say_now(hall, thread_id, words)) is None:
+        why = _what_it_waits_for(hall.state(thread_id), words.role)
+        if not patient:
+            _require_a_run(hall, thread_id, why)
+        if not told:
+            waiting(why)
+            told = True
+        time.sleep(LOOK_S)
+    return spoken
+
+
+def open_round(hall: Hall, thread_id: str, by: str) -> None:
+    """Asks for another round, as large as the plan's last one.
+
+    Raises:
+        NotActive: the debate is closed.
+    """
+    plan = Plan.pinned_in(hall.debate(thread_id))
+    turns = len(plan.rounds[-1].seats) if plan else ROUND_TURNS
+    hall.ask_for_round(thread_id, turns, by, f"{by} asks for another round.")
+
+
+def has_room(hall: Hall, thread_id: str, role: Role) -> bool:
+    """Whether a turn of a role is left within the debate's limits."""
+    return turns_before(hall.state(thread_id), role) is not None
+
+
+def _turns_ahead(state: State, role: Role) -> int:
+    if state.status is not Status.ACTIVE:
+        raise NotActive(f"{state.thread_id} is closed ({state.status}): nothing was said.", "Open a new one to go on.")
+    ahead = turns_before(state, role)
+    if ahead is None:
+        raise LimitReached(
+            f"{state.thread_id} has no turn of {role} left ({state.turn_count} of {state.max_turns} turns, round "
+            f"{state.round} of {state.max_rounds}): nothing was said.",
+            "Say it in another round (--another-round), or without --role as a note that Door answers.",
+        )
+    return ahead
+
+
+def _what_it_waits_for(state: State, role: Role | None) -> str:
+    if state.mode is Mode.FIXED:
+        return f"{state.thread_id} waits for {next_role(state)} (fixed mode: Wind, Wall, Door), not yet for {role}."
+    return f"{state.thread_id} takes a turn of {role} once Wind and Wall have spoken in this round."
+
+
+def _require_a_run(hall: Hall, thread_id: str, why: str) -> None:
+    row = hall.runs.row(thread_id)
+    if row is None or not hall.runs.is_alive(row):
+        raise OutOfTurn(
+            f"{why} Nobody runs it now, so nothing was said.", "Say it when it is its turn, or wait for it with --wait."
+        )
+
+
+def _number_of(hall: Hall, thread_id: str, seq: int) -> int:
+    """The number of a note to the table, by its entry."""
+    debate = hall.debate(thread_id)
+    return next(number for number, line in enumerate(debate.notes(About.REMARK), 1) if line.entry.seq == seq)
