@@ -16,7 +16,7 @@ import click
 
 from orchestrator.cli.completing import threads
 from orchestrator.cli.ending import Exit
-from orchestrator.cli.help import SETTINGS, Contents
+from orchestrator.cli.help import Contents
 from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
 
 P = ParamSpec("P")
@@ -29,7 +29,6 @@ KEY_NAME = click.option("--name", default="default", show_default=True, help="Wh
 
 @click.group(
     cls=Contents,
-    context_settings=SETTINGS,
     purposes=("Look", "Speak", "Keep", "Set up"),
     more={
         "Files": FILES,

@@ -35,7 +35,7 @@ class Page(click.Command):
         more: Mapping[str, Rows] | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"context_settings": SETTINGS, **kwargs})
         self._options, self._more = options or {}, more or {}
         self.help, self.examples = _parted(self.help)
 
@@ -73,7 +73,7 @@ class Contents(click.Group):
     def __init__(
         self, *args: Any, purposes: Sequence[str] = (), more: Mapping[str, Rows] | None = None, **kwargs: Any
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"context_settings": SETTINGS, **kwargs})
         self._purposes, self._more = purposes, more or {}
         self.help, self.examples = _parted(self.help)
 

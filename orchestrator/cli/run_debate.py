@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from orchestrator.cli.amounts import DOLLARS, SECONDS, TOKENS
 from orchestrator.cli.completing import files, on_shelf, threads, tiers
-from orchestrator.cli.help import SETTINGS, Page
+from orchestrator.cli.help import Page
 from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
 
 OPTIONS = {
@@ -24,14 +24,13 @@ OPTIONS = {
     "Who speaks": ("models", "wind", "wall", "door", "rehearse"),
     "Evidence": ("context", "adr", "context_limit"),
     "Limits": ("cost_limit", "token_limit", "time_limit", "assume_price", "on_failure"),
-    "What comes of it": ("out", "formats", "sign", "dry_run", "as_json", "quiet"),
+    "What comes of it": ("out", "formats", "sign", "dry_run", "as_json", "events", "quiet", "no_color"),
     "Going on": ("resume",),
 }
 
 
 @click.command(
     cls=Page,
-    context_settings=SETTINGS,
     options=OPTIONS,
     more={"Files": FILES, "Environment": ENVIRONMENT, "Exit status": exit_status()},
 )
@@ -125,7 +124,13 @@ OPTIONS = {
 @click.option("--sign", is_flag=True, help="Sign debate.json with your key (debate-hall key new).")
 @click.option("--dry-run", is_flag=True, help="Show the rounds and seats; ask no model, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, on failure too.")
+@click.option(
+    "--events",
+    metavar="FILE|-",
+    help="Append what happens to FILE, one JSON object a line; - is standard output, in place of the decision.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print the decision and nothing else.")
+@click.option("--no-color", is_flag=True, help="Tell of the run in plain lines, on a terminal too.")
 @click.version_option(package_name="run-debate")
 @click.pass_context
 def run_debate(
@@ -155,7 +160,9 @@ def run_debate(
     sign: bool,
     dry_run: bool,
     as_json: bool,
+    events: str | None,
     quiet: bool,
+    no_color: bool,
 ) -> None:
     """Hold a structured debate on TOPIC between language models and leave a decision.
 
@@ -176,7 +183,7 @@ def run_debate(
     from orchestrator.wanted import Wanted
 
     folder = Path(os.path.expanduser(out)) if out is not None else None
-    call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet)
+    call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet, not no_color, events)
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
     wanted = Wanted(

@@ -31,6 +31,11 @@ def verify(
     """Derive a ledger again from its first entry; exit 7 and name the first bad entry if it is not what was written.
 
     A whole that was rewritten or cut off shows against what you kept elsewhere: --head, --against, --public-key.
+
+    Examples:
+        debate-hall verify --all
+        debate-hall verify 2026-01-06-billing --head sha256:0a1b…
+        debate-hall verify --file debate.json --public-key team.pub
     """
     _require_one_source(thread_id, against, all_threads, file)
     if (head and against) or (all_threads and (head or against)) or (public_key and not file):
@@ -70,6 +75,10 @@ def export(
     """Export a verified debate as JSON, OCTAVE or HTML with its whole ledger, or as an ADR.
 
     --adr puts it among the decision records of a folder, numbered and titled as they are, and prints where it stands.
+
+    Examples:
+        debate-hall export 2026-01-06-billing --sign --out debate.json
+        debate-hall export 2026-01-06-billing --format adr --adr docs/adr
     """
     if sign and format != "json":
         raise click.UsageError("--sign goes with --format json: only there the ledger stands that it signs.")
@@ -110,6 +119,9 @@ def _import(files: tuple[Path, ...], ledger_only: bool, as_json: bool) -> None:
     """Take in debates that were exported as JSON or OCTAVE, entry for entry; each file is verified first.
 
     A debate that stands here already is left as it is; one whose run has not ended is refused.
+
+    Examples:
+        debate-hall import debate.json
     """
     from orchestrator.cli import importing, showing
 
@@ -126,6 +138,10 @@ def tombstone(thread_id: str, turn_index: int | None, seq: int | None, reason: s
     """Delete the text of turn TURN_INDEX (0 is T1), or of entry N; leave the reason; the chain still verifies.
 
     What says the same again is deleted with it; what quotes it is named, with the command that deletes that too.
+
+    Examples:
+        debate-hall tombstone 2026-01-06-billing 2 --reason "names a customer"
+        debate-hall tombstone 2026-01-06-billing --seq 0 --reason "names a customer"
     """
     if (turn_index is None) == (seq is None):
         raise click.UsageError("Give TURN_INDEX or --seq N.")
@@ -139,7 +155,11 @@ def tombstone(thread_id: str, turn_index: int | None, seq: int | None, reason: s
 @click.option("--reason", required=True, help="Why; it stays on the ledger.")
 @THREAD
 def force_close(thread_id: str, reason: str, as_json: bool) -> None:
-    """The kill switch: close a debate at once, whatever it lacks."""
+    """The kill switch: close a debate at once, whatever it lacks.
+
+    Examples:
+        debate-hall force-close 2026-01-06-billing --reason "asked the wrong question"
+    """
     from orchestrator.cli import showing
 
     with showing.hall() as hall:
@@ -155,7 +175,11 @@ def key() -> None:
 @AS_JSON
 @KEY_NAME
 def key_new(name: str, as_json: bool) -> None:
-    """Make an Ed25519 key, readable by you alone, and print its public half and fingerprint."""
+    """Make an Ed25519 key, readable by you alone, and print its public half and fingerprint.
+
+    Examples:
+        debate-hall key new
+    """
     from orchestrator.cli import keys
 
     keys.make(name, as_json)
@@ -164,7 +188,11 @@ def key_new(name: str, as_json: bool) -> None:
 @AS_JSON
 @KEY_NAME
 def key_show(name: str, as_json: bool) -> None:
-    """Print the public half of a key and its fingerprint."""
+    """Print the public half of a key and its fingerprint.
+
+    Examples:
+        debate-hall key show --json
+    """
     from orchestrator.cli import keys
 
     keys.show(name, as_json)

@@ -16,7 +16,12 @@ from orchestrator.cli.group import AS_JSON, THREAD, command
 )
 @click.option("--text", help="Only debates whose id or topic holds this.")
 def _list(status: str | None, text: str | None, as_json: bool) -> None:
-    """List the debates, the one that moved last first."""
+    """List the debates, the one that moved last first.
+
+    Examples:
+        debate-hall list
+        debate-hall list --status active --text kafka --json
+    """
     from orchestrator.cli import showing
 
     with showing.hall() as hall:
@@ -28,7 +33,12 @@ def _list(status: str | None, text: str | None, as_json: bool) -> None:
 @click.option("--entries", is_flag=True, help="Its ledger, a line for each entry: what `tombstone --seq` counts.")
 @THREAD
 def show(thread_id: str, entries: bool, as_json: bool) -> None:
-    """Show a debate: its topic, its turns, how it ended."""
+    """Show a debate: its topic, its turns, how it ended.
+
+    Examples:
+        debate-hall show 2026-01-06-billing
+        debate-hall show 2026-01-06-billing --entries
+    """
     from orchestrator.cli import showing
 
     with showing.hall() as hall:
@@ -48,6 +58,9 @@ def diff(a: str, b: str, as_json: bool) -> None:
 
     Decisions, constraints, options, objections and assumptions are matched by the likeness of their words, and nothing
     more is claimed. The exit code is 0 whether they differ or not; `--json` says all of it.
+
+    Examples:
+        debate-hall diff 2026-01-06-billing 2026-06-01-billing
     """
     from orchestrator.cli import comparing, showing
 

@@ -20,7 +20,11 @@ MODELS = click.option(
 
 @AS_JSON
 def recipes(as_json: bool) -> None:
-    """List the recipes, your own beside the bundled ones."""
+    """List the recipes, your own beside the bundled ones.
+
+    Examples:
+        debate-hall recipes
+    """
     from orchestrator.cli import shelf
 
     found = shelf.recipes()
@@ -29,7 +33,11 @@ def recipes(as_json: bool) -> None:
 
 @AS_JSON
 def agents(as_json: bool) -> None:
-    """List the agents, your own beside the bundled ones."""
+    """List the agents, your own beside the bundled ones.
+
+    Examples:
+        debate-hall agents
+    """
     from orchestrator.cli import shelf
 
     found = shelf.agents()
@@ -39,7 +47,12 @@ def agents(as_json: bool) -> None:
 @AS_JSON
 @MODELS
 def config(models: str, as_json: bool) -> None:
-    """Show every setting, its value and where it came from; never the value of a key."""
+    """Show every setting, its value and where it came from; never the value of a key.
+
+    Examples:
+        debate-hall config
+        debate-hall config --models local
+    """
     from orchestrator.cli import shelf
 
     found = shelf.settings(models)
@@ -50,7 +63,12 @@ def config(models: str, as_json: bool) -> None:
 @MODELS
 @click.option("--deep", is_flag=True, help="Also make a tiny real call to every model that can be asked.")
 def doctor(models: str, deep: bool, as_json: bool) -> None:
-    """Show who would speak, what each model needs and whether it is there; exit 2 when a role has no model."""
+    """Show who would speak, what each model needs and whether it is there; exit 2 when a role has no model.
+
+    Examples:
+        debate-hall doctor
+        debate-hall doctor --deep
+    """
     from orchestrator.cli import doctoring
 
     doctoring.doctor(models, deep, as_json)
@@ -59,7 +77,12 @@ def doctor(models: str, deep: bool, as_json: bool) -> None:
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[your config folder]")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def init(out: Path | None, force: bool) -> None:
-    """Write a commented models file for the keys, local servers and agent CLIs that are found here."""
+    """Write a commented models file for the keys, local servers and agent CLIs that are found here.
+
+    Examples:
+        debate-hall init
+        debate-hall init --out models.yaml
+    """
     from orchestrator.cli import initialising
 
     initialising.init(out, force)
@@ -85,7 +108,12 @@ def init(out: Path | None, force: bool) -> None:
 def serve(
     host: str | None, port: int | None, token_file: Path | None, roots: tuple[Path, ...], out: Path | None
 ) -> None:
-    """Serve the hall to MCP clients: over standard input and output, or over HTTP where --host or --port say."""
+    """Serve the hall to MCP clients: over standard input and output, or over HTTP where --host or --port say.
+
+    Examples:
+        debate-hall serve
+        debate-hall serve --port 8765 --token-file token --root docs
+    """
     from orchestrator.cli import serving
 
     serving.serve(host, port, token_file, roots, out)
@@ -120,10 +148,11 @@ def _help(ctx: click.Context, words: tuple[str, ...]) -> None:
     asked: click.Command = debate_hall
     place = ctx.find_root()
     for word in words:
-        found = asked.get_command(place, word) if isinstance(asked, click.Group) else None
-        if found is None:
-            raise click.UsageError(f"There is no command {' '.join(words)!r}.", ctx)
-        asked, place = found, click.Context(found, place, word)
+        if not isinstance(asked, click.Group):
+            raise click.UsageError(f"{place.command_path} has no commands of its own.", ctx)
+        _, found, _ = asked.resolve_command(place, [word])  # which says what else there is
+        assert found is not None
+        asked, place = found, click.Context(found, place, word, help_option_names=ctx.help_option_names)
     click.echo(asked.get_help(place))
 
 
