@@ -237,7 +237,8 @@ def answer_instruction(task: Task, constraints: Sequence[Constraint], objections
         f"The turns are T1 to T{len(task.said)}. The constraints are {_names(constraints)}.{objected}",
         f"Where the debate did not settle it, say so. Where it says nothing of it, begin with {NOT_RECORDED} and say "
         "what comes nearest, if anything does.",
-        f"At most {ANSWER_WORDS} words, in the language of the question: the answer first, then why.",
+        f"At most {ANSWER_WORDS} words in plain paragraphs, in the language of the question: the answer first, then "
+        "why. Leave out the headings of a turn.",
     ]
     return "\n".join(lines)
 

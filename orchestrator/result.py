@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from orchestrator.decision.record import DecisionRecord
 from orchestrator.errors import DebateError
 from orchestrator.hall.debate import DEGRADED, Debate, Line
+from orchestrator.hall.entries import plain
 from orchestrator.hall.terms import Status
 from orchestrator.journal import Uncertain
+from orchestrator.question import Named
 from orchestrator.secrets import scrub
 from orchestrator.usage import NOTHING, Usage, amount
 
@@ -134,6 +136,63 @@ def _call(call: Uncertain) -> dict[str, Any]:
         "tokens": call.bound.tokens,
         "cost_usd": amount(call.bound.cost_usd),
     }
+
+
+_NO_ANSWER: dict[str, Any] = {
+    "schema": "run-debate/answer/v1",
+    "thread_id": None,
+    "about": None,
+    "status": None,
+    "exit_code": 0,
+    "question": None,
+    "answer": None,
+    "names": [],
+    "incomplete": [],
+    "agent": None,
+    "model": None,
+    "head": None,
+    **_taken(NOTHING),
+    "quote": None,
+    "uncertain": [],
+    "warnings": [],
+    "error": None,
+}
+
+
+def answered(
+    debate: Debate,
+    record: DecisionRecord,
+    named: Iterable[Named],
+    spent: Usage,
+    uncertain: Sequence[Uncertain],
+    exit_code: int,
+) -> dict[str, Any]:
+    """The outcome of a question about a debate, with every turn, constraint and citation that the answer names."""
+    body = debate.turns[-1].turn if debate.turns else None
+    return {
+        **_NO_ANSWER,
+        "thread_id": record.thread_id,
+        "about": plain(record.answers) if record.answers else None,
+        "status": record.status,
+        "exit_code": exit_code,
+        "question": record.question,
+        "answer": debate.synthesis.words if debate.synthesis else None,
+        "names": [{"name": each.name, "exists": each.problem is None, "problem": each.problem} for each in named],
+        "incomplete": list(record.incomplete),
+        "agent": body.agent_role if body else None,
+        "model": body.model if body else None,
+        "head": record.head,
+        **_taken(spent),
+        "uncertain": [_call(call) for call in uncertain],
+        "warnings": list(record.warnings),
+        "error": _why_it_was_stopped(debate),
+    }
+
+
+def not_answered(error: DebateError, exit_code: int, spent: Usage, uncertain: Sequence[Uncertain]) -> dict[str, Any]:
+    """The outcome of a question that was not answered: what happened, and what it took."""
+    calls = [_call(call) for call in uncertain]
+    return {**_NO_ANSWER, "exit_code": exit_code, **_taken(spent), "uncertain": calls, "error": told(error)}
 
 
 def told(error: DebateError) -> dict[str, str]:

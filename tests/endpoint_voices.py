@@ -1,5 +1,5 @@
 """What the loopback provider says when a test does not care: turns with the structure the agents ask for, votes that
-approve, and an account of the decision that holds."""
+approve, an account of the decision that holds, and answers to questions about a debate."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def plausible(call: Call) -> str:
         return account_of(call, MEETS)
     if "you vote on it" in task:
         return vote_text(reason=f"Call {call.number} can carry it.")
+    if "asks about this debate after the fact" in task:
+        return f"Call {call.number} answers: it was to be undone if need be [T2.C2], and so Door decided [T3]."
     asked = _ROLE.search(task)
     role = asked[1] if asked else call.model.split("-")[0].title()
     return {"Wall": _wall, "Door": _door}.get(role, _wind)(call)

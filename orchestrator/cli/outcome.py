@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,15 @@ import anyio
 from orchestrator import result, run_folder
 from orchestrator.budget import total_bound
 from orchestrator.cli import recording
+from orchestrator.cli.deciding import short_decision, stands_on_a_terminal, where_to_read, whole_decision
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
+from orchestrator.cli.event_log import STANDARD_OUTPUT
 from orchestrator.cli.plain import answer, json_text, tell
+from orchestrator.cli.telling import Telling
 from orchestrator.decision.record import DecisionRecord, record_of
 from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
-from orchestrator.evidence import with_broken_marked
 from orchestrator.export.adr_folder import Kept
-from orchestrator.export.marks import marks_of, objections_of, source_of
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
@@ -49,6 +51,8 @@ class Call:
     dry_run: bool
     as_json: bool
     quiet: bool
+    colour: bool
+    events: str | None
 
     def tell(self, line: str) -> None:
         """Says what is not the answer, unless that is not wanted."""
@@ -67,6 +71,7 @@ class Place:
     rehearsal: bool = False
     paid: Paid = field(default_factory=Paid)
     quote: Quote | None = None
+    telling: Telling = field(default_factory=Telling)
 
     @property
     def quoted(self) -> dict[str, Any] | None:
@@ -74,22 +79,31 @@ class Place:
 
 
 def ending_well(call: Call, work: Callable[[Place], int]) -> int:
-    """Works, and says how it ended; returns the exit code. Ctrl-C, SIGTERM and a closed terminal end it politely."""
+    """Works, and says how it ended; returns the exit code."""
     place = Place()
+    return politely(partial(work, place), partial(_report, call, place))
+
+
+def politely(work: Callable[[], int], report: Callable[[DebateError, Exit], int]) -> int:
+    """Works; returns the exit code. Ctrl-C, SIGTERM and a closed terminal end it politely.
+
+    Args:
+        report: says what went wrong, and returns the code that it is given.
+    """
     for name in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
             signal.signal(name, _interrupt)
     try:
         with plain_group():
-            return work(place)
+            return work()
     except KeyboardInterrupt as error:
-        return _report(call, place, RunPaused("Interrupted."), exit_code(error))
+        return report(RunPaused("Interrupted."), exit_code(error))
     except DebateError as error:
-        return _report(call, place, error, exit_code(error))
+        return report(error, exit_code(error))
     except Exception as error:  # noqa: BLE001  the last resort: it is told whole, with where it happened
         tell(traceback.format_exc())
         told = DebateError(f"Internal error: {error!r}.", "Please report it with the lines above.")
-        return _report(call, place, told, Exit.FAILED)
+        return report(told, Exit.FAILED)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -139,6 +153,7 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     code = ended_as(ended.debate.state)
     files: tuple[Path, ...] = ()
     problem: UsageError | None = None
+    shortly = not call.quiet and stands_on_a_terminal()
     kept: Kept | None = None
     try:
         formats = call.formats or run_folder.FORMATS
@@ -148,36 +163,23 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         files += kept.files if kept else ()
     except UsageError as error:
         problem, code = error, Exit.FAILED  # not 2: the debate was held, and to repeat it would be to pay again
+    place.telling.close()
     if call.as_json:
         outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain, place.quoted)
         answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
-    else:
-        answer(f"{visible(_decision(ended.debate, record, plan))}\n")
+    elif call.events != STANDARD_OUTPUT:
+        told = short_decision if shortly else whole_decision
+        answer(f"{visible(told(ended.debate, record, plan))}\n")
     for line in (*_last_words(plan, record, files), *recording.words_on(place.adr, record, kept)):
         call.tell(line)
+    if shortly:
+        call.tell(f"Read on: {where_to_read(record.thread_id, files)}")
     if place.quote and place.quote.asks_models:
         call.tell(place.quote.against(ended.spent, total_bound(one.bound for one in ended.uncertain)))
     if problem is not None:
         tell(f"error: {problem}")
         tell(f"The debate is closed and kept; write its files again: run-debate --resume {record.thread_id} --out DIR")
     return code
-
-
-def _decision(debate: Debate, record: DecisionRecord, plan: Plan) -> str:
-    """What was decided, its marks first, each broken citation marked; of a stalemate also what stands against it."""
-    if debate.synthesis:
-        marks = map(str, marks_of(record, f"debate-hall show {record.thread_id}"))
-        told = [debate.synthesis.words, *(_against(debate, record) if record.status is Status.STALEMATE else ())]
-        return "\n\n".join([*marks, *(with_broken_marked(words, plan.evidence) for words in told)])
-    return f"No decision: {record.thread_id} was closed by force ({debate.closing.words if debate.closing else ''})."
-
-
-def _against(debate: Debate, record: DecisionRecord) -> Iterator[str]:
-    objections = list(objections_of(record, debate))
-    source = source_of(debate)
-    if objections:
-        yield f"Objections that stand{f' (the synthesis is {source})' if source else ''}:"
-        yield from objections
 
 
 def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> Iterator[str]:
@@ -195,6 +197,7 @@ def _last_words(plan: Plan, record: DecisionRecord, files: tuple[Path, ...]) -> 
 def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     """Says what went wrong, what is kept, and as the last line how to go on."""
     debate, kept = _begun(place, error), _kept(place, error)
+    place.telling.close()
     tell(f"error: {error}")
     if debate is not None:
         turns = debate.state.turn_count
@@ -211,11 +214,11 @@ def _report(call: Call, place: Place, error: DebateError, code: Exit) -> int:
     if _can_go_on(place, error, debate):
         is_open = debate is None or debate.state.status is Status.ACTIVE
         what = "Go on with" if is_open else "It is closed; write its files with"
-        tell(f"{what}: run-debate --resume {place.thread_id}{_what_to_raise(error)}")
+        tell(f"{what}: run-debate --resume {place.thread_id}{what_to_raise(error)}")
     return code
 
 
-def _what_to_raise(error: DebateError) -> str:
+def what_to_raise(error: DebateError) -> str:
     """The option without which a run would stop at the same limit again."""
     return f" {_RAISES[error.limit]}" if isinstance(error, StoppedByLimit) else ""
 

@@ -138,6 +138,7 @@ _DONE = {
     "vote": "voted",
     "refine": "refined the synthesis",
     "account": "accounted for the decision",
+    "answer": "answered",
 }
 
 

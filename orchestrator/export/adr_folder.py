@@ -119,6 +119,8 @@ def why_not(record: DecisionRecord) -> str | None:
     """
     if record.rehearsal:
         return "a rehearsal decides nothing"
+    if record.answers is not None:
+        return "an answer decides nothing"
     match record.status:
         case Status.SYNTHESIS:
             return None

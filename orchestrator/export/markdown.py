@@ -20,6 +20,7 @@ from orchestrator.decision.decided import ConstraintAnswered
 from orchestrator.decision.grounds import Grounds
 from orchestrator.decision.record import DecisionRecord
 from orchestrator.decision.seating import SeatCost
+from orchestrator.errors import UsageError
 from orchestrator.evidence import Evidence, with_broken_marked
 from orchestrator.export.headings import Headings
 from orchestrator.export.lines import listed, member, paragraph, section
@@ -78,7 +79,13 @@ def render_adr(record: DecisionRecord, debate: Debate, place: Place = ALONE) -> 
 
     Raises:
         ConfigurationError: this version cannot read the plan that is pinned in the debate.
+        UsageError: it is the record of an answer, which is no decision.
     """
+    if record.answers is not None:
+        raise UsageError(
+            f"{record.thread_id} answers a question about {record.answers.thread_id}: it is no decision to record.",
+            f"Read it, debate-hall show {record.thread_id}, or export it as json, octave or html.",
+        )
     plan = Plan.pinned_in(debate)
     evidence = plan.evidence if plan else ()
 
