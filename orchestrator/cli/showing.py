@@ -17,7 +17,8 @@ from orchestrator.files import write_atomically
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Body, FloorGiven, Note, Vote
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.results import DebateResult, Listing, TranscriptTurn
+from orchestrator.hall.listings import Listing
+from orchestrator.hall.results import DebateResult, TranscriptTurn
 from orchestrator.hall.terms import About, Status
 from orchestrator.structured import Unreadable, read
 from orchestrator.wording import visible

@@ -16,10 +16,7 @@ from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import Turn, plain
 from orchestrator.hall.inputs import thread_id_warnings
 from orchestrator.hall.ledger import Standing
-from orchestrator.hall.store import Listed
 from orchestrator.hall.terms import Role
-
-UNREADABLE = "unreadable"  # the status of a thread whose state is damaged
 
 
 class Summary(TypedDict):
@@ -170,22 +167,6 @@ class ImportResult(TypedDict):
     is_new: bool
 
 
-class Listing(TypedDict):
-    thread_id: str
-    topic: str
-    mode: str
-    status: str
-    turn_count: int
-    max_turns: int
-    round: int
-    opened_at: str
-    updated_at: str
-    planned: bool
-    marks: list[str]
-    run: str  # none, running, paused, interrupted, done
-    head: str
-
-
 def summary(standing: Standing, topic: str) -> Summary:
     state = standing.state
     return {
@@ -282,23 +263,3 @@ def cognition_warnings(turn: Turn, text: str | None) -> tuple[str, ...]:
 
 def balance(state: State) -> dict[str, int]:
     return {role.value: state.spoken.of(role) for role in Role}
-
-
-def listing(listed: Listed, run: str) -> Listing:
-    """A thread in a list, with what its run does; one whose state cannot be read says so, and verify says why."""
-    state = listed.state
-    return {
-        "thread_id": listed.thread_id,
-        "topic": listed.topic if listed.topic is not None else "[REDACTED]",
-        "mode": state.mode if state else "",
-        "status": state.status if state else UNREADABLE,
-        "turn_count": state.turn_count if state else 0,
-        "max_turns": state.max_turns if state else 0,
-        "round": state.round if state else 0,
-        "opened_at": state.opened_at if state else "",
-        "updated_at": state.updated_at if state else "",
-        "planned": listed.planned,
-        "marks": list(state.marks) if state else [],
-        "run": run,
-        "head": listed.head,
-    }

@@ -19,6 +19,8 @@ from orchestrator.errors import DebateError, StoreTooNew, StoreUnavailable
 
 BUSY_TIMEOUT_MS = 30_000
 
+_DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT")  # what the names of such errors begin with
+
 
 class SQLiteFile:
     """A database in WAL mode, every commit on disk before it is acknowledged.
@@ -142,10 +144,15 @@ def _alone_in(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_damaged(error: DebateError) -> bool:
+    """Whether a file cannot be used because of what stands in it."""
+    return (getattr(error.__cause__, "sqlite_errorname", "") or "").startswith(_DAMAGED)
+
+
 def _cure(error: Exception) -> str:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith("SQLITE_BUSY"):
         return f"Another process kept it locked for {BUSY_TIMEOUT_MS // 1000} s; see what writes there and try again."
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, UnicodeError):
+    if name.startswith(_DAMAGED) or isinstance(error, UnicodeError):
         return "The file is damaged or not a store: move it away, or restore it from a backup."
     return "See that the disk has room and that you may write the folder, or set DEBATE_HALL_STATE_DIR to another one."

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from typing_extensions import TypedDict
 
-from orchestrator.hall import results
+from orchestrator.hall import listings, results
 from orchestrator.hall.export import require_format
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Mode, Role, Status
@@ -20,7 +20,7 @@ from orchestrator.mcp_server.refusals import CodedTool
 
 
 class Debates(TypedDict):
-    debates: list[results.Listing]
+    debates: list[listings.Listing]
 
 
 class Export(TypedDict):

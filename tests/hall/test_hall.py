@@ -333,7 +333,22 @@ OPERATIONS: dict[str, dict[str, Any]] = {  # DESIGN section 5; clients call them
     },
     "force_close_debate": {"thread_id": NEEDED, "reason": NEEDED},
     "tombstone_turn": {"thread_id": NEEDED, "turn_index": NEEDED, "reason": NEEDED},
-    "list_debates": {"status": None, "text": None},
+    "list_debates": {
+        "status": None,
+        "text": None,
+        "recipe": None,
+        "since": None,
+        "until": None,
+        "limit": None,
+    },
+    "search_debates": {
+        "query": NEEDED,
+        "limit": 20,
+        "status": None,
+        "recipe": None,
+        "since": None,
+        "until": None,
+    },
     "verify_debate": {"thread_id": NEEDED, "head": None},
     "export_debate": {"thread_id": NEEDED, "format": "json"},
 }
