@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from orchestrator.agenda import left_of, rounds_of
 from orchestrator.errors import BarrierUp, FloorNotGiven, LimitReached, NotActive, OutOfTurn
 from orchestrator.hall.debate import State
 from orchestrator.hall.hall import Hall
@@ -42,7 +43,7 @@ def say_now(hall: Hall, thread_id: str, words: Words) -> Spoken | None:
     if words.role is None:
         noted = hall.remark(thread_id, words.text, words.by)
         return Spoken(f"N{_number_of(hall, thread_id, noted['seq'])}", noted["head"])
-    if _turns_ahead(hall.state(thread_id), words.role):
+    if _turns_ahead(hall.state(thread_id), words.role) or _cuts_short(hall, thread_id, words.role):
         return None
     try:
         turn = hall.say(thread_id, words.role, words.text, words.by)
@@ -85,6 +86,16 @@ def open_round(hall: Hall, thread_id: str, by: str) -> None:
     hall.ask_for_round(thread_id, turns, by, f"{by} asks for another round.")
 
 
+def end(hall: Hall, thread_id: str, by: str) -> None:
+    """Ends a debate after the round that is over: Door says its last word, and no further round is held.
+
+    Raises:
+        NotActive: the debate is closed.
+    """
+    words = f"{by} ended the debate after round {hall.state(thread_id).round}."
+    hall.note(thread_id, words, About.SETTLED.value, by, human=True)
+
+
 def has_room(hall: Hall, thread_id: str, role: Role) -> bool:
     """Whether a turn of a role is left within the debate's limits."""
     return turns_before(hall.state(thread_id), role) is not None
@@ -103,18 +114,33 @@ def _turns_ahead(state: State, role: Role) -> int:
     return ahead
 
 
+def _cuts_short(hall: Hall, thread_id: str, role: Role) -> bool:
+    """Whether a turn of Door would end a round in which a run has still Winds or Walls to commit."""
+    if role is not Role.DOOR or not _is_run(hall, thread_id):
+        return False
+    debate = hall.debate(thread_id)
+    plan = Plan.pinned_in(debate)
+    rounds = rounds_of(plan, debate) if plan else ()
+    here = [planned for planned in rounds if planned.number == debate.state.round]
+    return any(left_of(planned, side, debate) for planned in here for side in (Role.WIND, Role.WALL))
+
+
 def _what_it_waits_for(state: State, role: Role | None) -> str:
     if state.mode is Mode.FIXED:
         return f"{state.thread_id} waits for {next_role(state)} (fixed mode: Wind, Wall, Door), not yet for {role}."
-    return f"{state.thread_id} takes a turn of {role} once Wind and Wall have spoken in this round."
+    return f"{state.thread_id} takes a turn of {role} once all Winds and Walls have spoken in this round."
 
 
 def _require_a_run(hall: Hall, thread_id: str, why: str) -> None:
-    row = hall.runs.row(thread_id)
-    if row is None or not hall.runs.is_alive(row):
+    if not _is_run(hall, thread_id):
         raise OutOfTurn(
             f"{why} Nobody runs it now, so nothing was said.", "Say it when it is its turn, or wait for it with --wait."
         )
+
+
+def _is_run(hall: Hall, thread_id: str) -> bool:
+    row = hall.runs.row(thread_id)
+    return row is not None and hall.runs.is_alive(row)
 
 
 def _number_of(hall: Hall, thread_id: str, seq: int) -> int:

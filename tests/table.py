@@ -16,6 +16,7 @@ import anyio.from_thread
 
 from building import LETTERS, THREAD, hall_at, hold, plan_of, resume, speech, turns_of, vote_text
 from hall.halls import HastyStore
+from orchestrator import saying
 from orchestrator.decision.ballot import Case, agree, standing_objections
 from orchestrator.drafts import Draft, Paid
 from orchestrator.events import Event, RoundStarted, SynthesisRefined, TurnCommitted, VoteCast
@@ -49,6 +50,22 @@ class Writer:
             self.hall.pick_next_speaker(THREAD, role)
         self.hall.add_turn(THREAD, role, words)
         self.words.append(words)
+
+    def say_as_a_person(self, role: Role) -> None:
+        words = f"Words of a person, number {len(self.words)}, who speaks as {role} this time."
+        self.hall.say(THREAD, role, words, "maria")
+        self.words.append(words)
+
+    def remark_as_a_person(self) -> None:
+        words = f"A person's note, number {len(self.words)}."
+        self.hall.remark(THREAD, words, "maria")
+        self.words.append(words)
+
+    def ask_for_round(self) -> None:
+        saying.open_round(self.hall, THREAD, "maria")
+
+    def end(self) -> None:
+        saying.end(self.hall, THREAD, "maria")
 
     def say_beyond_the_plan(self, role: Role) -> None:
         self.extend()
