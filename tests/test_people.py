@@ -220,7 +220,7 @@ async def test_a_persons_words_cost_nothing_and_are_nobodys_model(tmp_path: Path
 async def test_words_wait_for_the_next_legal_moment_while_a_run_goes_on(
     tmp_path: Path, recipe: str, moment: str, role: Role
 ) -> None:
-    """From a thread of its own, as from another terminal; each call of the run takes a tenth of a second."""
+    """From a thread of its own, as from another terminal; each call of the run takes a twentieth of a second."""
     spoken: list[saying.Spoken] = []
 
     def speak() -> None:
@@ -234,7 +234,7 @@ async def test_words_wait_for_the_next_legal_moment_while_a_run_goes_on(
             task = request.task
             if f"R{task.round} {task.role} {task.step}" == moment and person.ident is None:
                 person.start()
-            await anyio.sleep(0.1)
+            await anyio.sleep(0.05)
             return await super().complete(request)
 
     model = Slow(lambda request: speech(request, len(model.requests)))
