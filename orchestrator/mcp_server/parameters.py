@@ -124,6 +124,24 @@ TextFilter = Annotated[
     str | None,
     Field(description="Only debates whose id or topic holds this, in any case.", max_length=MAX_TOPIC),
 ]
+RecipeFilter = Annotated[str | None, Field(description="Only debates that a run of this recipe opened.", max_length=64)]
+Since = Annotated[
+    str | None, Field(description="Only debates that moved on this day or later: 2026-01-06.", max_length=10)
+]
+Until = Annotated[
+    str | None, Field(description="Only debates that moved last on this day or earlier: 2026-01-06.", max_length=10)
+]
+Most = Annotated[int | None, Field(description="Only so many; all if left out.", ge=1, le=MAX_LIMIT)]
+SearchQuery = Annotated[
+    str,
+    Field(
+        description='Words, which must all occur in one text, in any order; "a phrase" in quotation marks. The last '
+        "word may be the beginning of one. Case, accents and other signs mean nothing.",
+        min_length=1,
+        max_length=MAX_TOPIC,
+    ),
+]
+Hits = Annotated[int, Field(description="So many hits at most.", ge=1, le=MAX_LIMIT)]
 KnownHead = Annotated[
     str | None,
     Field(description="A head that was kept elsewhere; it must stand in the chain.", max_length=128),

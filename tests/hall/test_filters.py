@@ -60,7 +60,7 @@ def test_the_recipe_is_a_plain_name_that_the_ledger_covers(hall: Hall, folder: P
             hall.open_run("another", "Which?", "a plan", "fixed", 3, 1, recipe=name)
     assert hall.debate("fortress").opened.recipe == "fortress"
     with closing(database(folder)) as db:
-        db.execute("UPDATE entries SET stored = replace(stored, '"recipe":"fortress"', '"recipe":"speed"')")
+        db.execute("""UPDATE entries SET stored = replace(stored, '"recipe":"fortress"', '"recipe":"speed"')""")
     assert ids(hall, recipe="speed") == ["fortress"]  # a list believes what stands there; verify does not
     with pytest.raises(LedgerBroken, match="its hash is not the hash of its bytes"):
         hall.verify_debate("fortress")

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 TOOLS = {
     *("init_debate", "add_turn", "get_debate", "close_debate", "pick_next_speaker", "force_close_debate"),
-    *("tombstone_turn", "list_debates", "verify_debate", "export_debate", "list_recipes"),
+    *("tombstone_turn", "list_debates", "search_debates", "verify_debate", "export_debate", "list_recipes"),
     *("run_debate", "resume_debate", "debate_status", "cancel_run"),
 }
 TURNS = (("Wind", "What if?"), ("Wall", "Yes, but."), ("Door", "Therefore."))

@@ -32,7 +32,8 @@ SIGNATURES = {
     "pick_next_speaker": "thread_id role expected_head",
     "force_close_debate": "thread_id reason",
     "tombstone_turn": "thread_id turn_index reason",
-    "list_debates": "status text",
+    "list_debates": "status text recipe since until limit",
+    "search_debates": "query limit",
     "verify_debate": "thread_id head",
     "export_debate": "thread_id format",
     "list_recipes": "",
@@ -86,6 +87,7 @@ async def test_only_redaction_and_the_kill_switch_are_destructive_and_reading_is
     assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {
         "get_debate",
         "list_debates",
+        "search_debates",
         "verify_debate",
         "export_debate",
         "list_recipes",
@@ -207,6 +209,9 @@ async def test_a_loser_is_told_the_head_and_what_to_do(call: Call, refused: Refu
         ("verify_debate", {"thread_id": THREAD, "head": "sha256:00"}, "ledger_broken"),
         ("export_debate", {"thread_id": THREAD, "format": "xml"}, "invalid_input"),
         ("list_debates", {"status": "paused"}, "invalid_input"),
+        ("list_debates", {"since": "last week"}, "invalid_input"),
+        ("search_debates", {"query": '*:("'}, "invalid_input"),
+        ("search_debates", {"query": "kafka", "limit": 0}, "invalid_input"),
     ],
 )
 async def test_refusals_begin_with_a_code_and_are_one_line(
@@ -256,12 +261,24 @@ async def test_debates_are_listed_by_status_and_by_words(call: Call) -> None:
     await call("init_debate", thread_id="2026-01-06-b", topic="Postgres?")
     await call("force_close_debate", thread_id="2026-01-06-b", reason="moot")
 
-    async def ids(**filters: str) -> list[str]:
+    async def ids(**filters: Any) -> list[str]:
         return [found["thread_id"] for found in (await call("list_debates", **filters))["debates"]]
 
     assert await ids() == ["2026-01-06-b", "2026-01-06-a"]
     assert await ids(status="active") == ["2026-01-06-a"]
     assert await ids(text="POSTGRES") == ["2026-01-06-b"]
+    assert await ids(limit=1) == ["2026-01-06-b"]
+    assert await ids(recipe="speed") == await ids(until="2020-01-01") == []
+
+
+async def test_a_search_finds_words_and_shows_where_they_stand(call: Call, opened: str) -> None:
+    await call("add_turn", thread_id=THREAD, role="Wind", content="What if billing were a log?")
+    result = await call("search_debates", query='"BILLING were" log')
+    (hit,) = result["hits"]
+    assert (hit["thread_id"], hit["where"], hit["role"], hit["status"]) == (THREAD, "T1", "Wind", "active")
+    assert [hit["snippet"][start:end] for start, end in hit["matches"]] == ["billing were", "log"]
+    assert (result["more"], result["apart"]) == (False, False)
+    assert (await call("search_debates", query="nowhere"))["hits"] == []
 
 
 async def test_recipes_are_listed_with_their_rounds_and_seats(call: Call) -> None:
