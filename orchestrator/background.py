@@ -21,6 +21,7 @@ from types import TracebackType
 import anyio
 
 from orchestrator import run_folder
+from orchestrator.attendance import NOBODY, People
 from orchestrator.decision.record import record_of
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid
@@ -31,6 +32,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.store import Lease
 from orchestrator.models.base import Model
 from orchestrator.models.switchboard import Switchboard
+from orchestrator.onlookers import Onlookers
 from orchestrator.plan import Changes, Plan
 from orchestrator.resuming import resumable
 from orchestrator.runner import Run, hold_debate
@@ -76,6 +78,8 @@ async def hold(
     *readers: Reader,
     how: TakeUp = FIRST,
     client: Model | None = None,
+    seen: bool = False,
+    people: People = NOBODY,
 ) -> Run:
     """Holds an open debate with the models its plan names.
 
@@ -84,6 +88,8 @@ async def hold(
         readers: who reads its events, beside the store.
         how: how this process takes the run up.
         client: the model of the client that asks for the debate, for the routes that name it.
+        seen: whether a reader shows drafts while they are written.
+        people: who may speak at the seams of the run.
 
     Raises:
         RunPaused: as `runner.hold_debate` says.
@@ -91,7 +97,8 @@ async def hold(
     watch = Watch(hall)
     stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers)
     async with aclosing(Switchboard(client)) as models:
-        return await hold_debate(hall, plan, thread_id, Drafting(models.of, stream, paid=paid), watch, how)
+        drafting = Drafting(models.of, stream, paid=paid, onlookers=Onlookers(seen))
+        return await hold_debate(hall, plan, thread_id, drafting, watch, how, people)
 
 
 def write(folder: Path, plan: Plan, ended: Run) -> None:

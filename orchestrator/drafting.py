@@ -14,6 +14,7 @@ from orchestrator.errors import DebateError, ModelError
 from orchestrator.journal import Journal
 from orchestrator.lanes import Lanes
 from orchestrator.models.base import Model
+from orchestrator.onlookers import Onlookers
 from orchestrator.seat_at_work import Means, SeatAtWork
 
 
@@ -29,6 +30,7 @@ class Drafting:
         dead: routes that no seat asks any more, with the reason.
         noted: routes of which it was said what they do not take.
         lanes: how many calls each server takes at once.
+        onlookers: those who see drafts while they are written.
     """
 
     model_of: Callable[[str], Model]
@@ -41,6 +43,7 @@ class Drafting:
     dead: dict[str, ModelError] = field(default_factory=dict)
     noted: set[str] = field(default_factory=set)
     lanes: Lanes = field(default_factory=Lanes)
+    onlookers: Onlookers = field(default_factory=Onlookers)
 
     async def all(self, assignments: Sequence[Assignment], kept: Kept = NOTHING_KEPT) -> tuple[Draft | Failure, ...]:
         """Drafts for every seat at once; the results stand in the order of the assignments, never of arrival.
@@ -53,7 +56,7 @@ class Drafting:
             LeaseLost, StoreError: nothing can be written down any more.
         """
         calls = Calls(self.model_of, self.journal, self.budget, self.time, self.lanes)
-        means = Means(calls, self.emit, self.patience, self.paid, self.dead, self.noted)
+        means = Means(calls, self.emit, self.patience, self.paid, self.dead, self.noted, self.onlookers)
         work = [SeatAtWork(means, assignment, kept) for assignment in assignments]
         firsts = [seat.first_ask() for seat in work]
         tickets = iter(await calls.prepare([ask for ask in firsts if ask is not None], kept))

@@ -1,9 +1,9 @@
 """One seat on its way to one draft: its routes in order, every attempt, a second try.
 
 What happens after a failed call says one table (`faults`): the same call again after a growing, jittered wait, the next
-route, or a route that reads more. A provider that refuses a JSON schema is asked once more without. An answer that is
-no turn, and a draft that lacks something checkable, is sent back once with the reason. Where every window is too small,
-the oldest turns are summarised for this seat alone.
+route, or a route that reads more. A provider that refuses a JSON schema, or a stream that only onlookers want, is asked
+once more without. An answer that is no turn, and a draft that lacks something checkable, is sent back once with the
+reason. Where every window is too small, the oldest turns are summarised for this seat alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from orchestrator.answers import Answer, asked_again, mendable, of_no_use
 from orchestrator.calls import Calls, Kept, Ticket
 from orchestrator.drafts import Assignment, Draft, Emit, Failure, Paid, Patience
-from orchestrator.errors import BadRequest, ContextTooLong, DebateError, DegenerateReply, LimitMet, ModelError
+from orchestrator.errors import (
+    BadRequest,
+    ContextTooLong,
+    DebateError,
+    DegenerateReply,
+    GarbledReply,
+    LimitMet,
+    ModelError,
+)
 from orchestrator.events import (
     DraftDelta,
     DraftFailed,
@@ -38,6 +46,7 @@ from orchestrator.faults import fault_of
 from orchestrator.journal import Ask, Heard
 from orchestrator.models.base import Request, Step, Usage
 from orchestrator.models.prices import context_of
+from orchestrator.onlookers import Onlookers
 from orchestrator.prompt import Summary
 from orchestrator.recalling import Recalling
 from orchestrator.usage import NOTHING, total
@@ -58,6 +67,7 @@ class Means(NamedTuple):
     paid: Paid
     dead: dict[str, ModelError]  # routes that no seat asks any more, with the reason
     noted: set[str]  # routes of which it was said what they do not take
+    onlookers: Onlookers
 
 
 @dataclass(slots=True)
@@ -71,6 +81,7 @@ class SeatAtWork:
     paid_now: list[Usage] = field(default_factory=list)  # of them, by those of this process
     tried: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)  # routes whose window was too small
+    streams_badly: bool = False  # as the newest call showed
     recalling: Recalling = field(init=False)
 
     def __post_init__(self) -> None:
@@ -215,8 +226,8 @@ class SeatAtWork:
         tickets = iter([ticket] if ticket else [])
         try:
             return await retrying(self._attempt, request, tickets, step)
-        except BadRequest as error:  # it may only claim to take a schema; the messages ask for it too
-            if request.shape is None or not _REFUSES_SHAPE.search(error.message):
+        except (BadRequest, GarbledReply) as error:
+            if not self.streams_badly and not _refuses_shape(request, error):
                 raise
             self._tell_again(request, error, retrying.statistics["attempt_number"], 0)
         return await self._patiently(replace(request, shape=None), None, step)
@@ -225,15 +236,18 @@ class SeatAtWork:
         """One call; what it took counts, whether its answer is of use or not."""
         calls = self.by.calls
         ticket = next(tickets, None) or (await calls.prepare([self._ask(request, step)], self.kept))[0]
+        self.streams_badly = False
         try:
             reply = await calls.make(ticket)
         except ModelError as error:
+            self.streams_badly = self.by.onlookers.went_wrong(ticket.ask.request, error)
             self.tried.append(f"{request.model}: {error.code}")
             if error.usage is not None:
                 self._take(error.usage)
             self._keep_useless(error, request)
             raise
         self._take(reply.usage)
+        self.by.onlookers.went_well(ticket.ask.request, reply.usage)
         if reply.left_out and request.model not in self.by.noted:
             self.by.noted.add(request.model)
             self._emit(LeftOut(**_told(self.assignment, request.model), parameters=reply.left_out))
@@ -260,7 +274,7 @@ class SeatAtWork:
 
     def _ask(self, request: Request, step: Step | None = None) -> Ask:
         ask = self.recalling.ask(request, step)
-        if step is not None or not request.endpoint.stream:
+        if step is not None or not self.by.onlookers.hear(request):
             return ask
         return ask._replace(request=replace(ask.request, hear=partial(self._hear, request.model)))
 
@@ -301,6 +315,12 @@ class SeatAtWork:
 
     def _emit(self, event: Event) -> None:
         self.by.emit(event)
+
+
+def _refuses_shape(request: Request, error: ModelError) -> bool:
+    """Whether a provider may only claim to take a schema; the messages ask for it too."""
+    refused = request.shape is not None and isinstance(error, BadRequest)
+    return refused and bool(_REFUSES_SHAPE.search(error.message))
 
 
 def _told(assignment: Assignment, route: str) -> dict[str, Any]:

@@ -182,6 +182,8 @@ class ModelServer:
         self._faults: list[tuple[str | None, int | None, Answer]] = []
         self._gates: deque[int] = deque()
         self._held: list[asyncio.Event] = []
+        self._flows = asyncio.Event()
+        self._flows.set()
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="model-server", daemon=True)
@@ -202,6 +204,14 @@ class ModelServer:
         the last size are not held.
         """
         self._gates = deque(sizes)
+
+    def dam(self) -> None:
+        """Sends streamed answers up to their middle and no further, until `flow`."""
+        self._loop.call_soon_threadsafe(self._flows.clear)
+
+    def flow(self) -> None:
+        """Sends the rest of every answer."""
+        self._loop.call_soon_threadsafe(self._flows.set)
 
     def inject(self, answer: Answer, *, model: str | None = None, call: int | None = None) -> None:
         """Answers so instead: `model` None is every model, `call` None every call of the model, else its n-th (from 1).
@@ -320,7 +330,10 @@ class ModelServer:
         breaks = answer.torn or answer.breaks is not None
         stream = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await stream.prepare(http)
-        for name, data in events[: len(events) // 2] if breaks else events:
+        middle = len(events) // 2
+        for number, (name, data) in enumerate(events[:middle] if breaks else events):
+            if number == middle:
+                await self._flows.wait()
             await stream.write(_server_sent(name, data))
         if answer.torn:
             http.transport.abort()

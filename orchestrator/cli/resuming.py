@@ -10,9 +10,8 @@ from pathlib import Path
 from orchestrator import run_folder
 from orchestrator.background import hold
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
-from orchestrator.cli.plain import tell
-from orchestrator.cli.progress import progress_lines
 from orchestrator.cli.running import default_folder
+from orchestrator.cli.telling import telling
 from orchestrator.errors import UsageError
 from orchestrator.export import adr_folder
 from orchestrator.files import prepare_folder
@@ -56,8 +55,9 @@ def _held(call: Call, hall: Hall, found: Resumable, plan: Plan, changes: Changes
         call.tell(line)
     place.thread_id = found.debate.state.thread_id
     how = TakeUp(folder=str(folder.resolve()), changes=changes)
-    readers = [] if call.quiet else [progress_lines(tell)]
-    ended = held(partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how))
+    told = place.telling = telling(plan, quiet=call.quiet, colour=call.colour, events=call.events, debate=found.debate)
+    readers = told.readers
+    ended = held(partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how, seen=told.is_seen))
     run_folder.forget_drafts(folder)
     return ended
 

@@ -15,8 +15,8 @@ from orchestrator.background import hold
 from orchestrator.cli import recording
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
-from orchestrator.cli.plain import answer, json_text, tell
-from orchestrator.cli.progress import progress_lines
+from orchestrator.cli.plain import answer, json_text
+from orchestrator.cli.telling import telling
 from orchestrator.errors import LedgerBroken, ThreadExists, UnknownThread, UsageError
 from orchestrator.evidence import MAX_BYTES
 from orchestrator.files import folder_to_fill
@@ -57,6 +57,7 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
         call.tell(f"note: {notice}")
     if place.quote and place.quote.asks_models:
         call.tell(f"quote: {place.quote}")
+    place.telling = telling(plan, quiet=call.quiet, colour=call.colour, events=call.events)
     with Hall.open() as hall:
         ended = _held(call, topic, plan, hall, place)
     return finished(call, plan, ended, place)
@@ -113,7 +114,7 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
             with folder_to_fill(call.out or default_folder(thread_id)) as place.folder:
                 call.tell(f"thread {thread_id}")
                 place.thread_id = thread_id
-                return held(partial(_debate, hall, plan, place, topic, not call.quiet))
+                return held(partial(_debate, hall, plan, place, topic))
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:
@@ -121,11 +122,12 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     raise AssertionError("there is always another id")
 
 
-async def _debate(hall: Hall, plan: Plan, place: Place, topic: str, tells: bool) -> Run:
+async def _debate(hall: Hall, plan: Plan, place: Place, topic: str) -> Run:
     assert place.thread_id is not None, "it was chosen before"
     await in_thread(open_debate, hall, plan, place.thread_id, topic)
     how = TakeUp(folder=_absolute(place.folder), adr=_absolute(place.adr))
-    return await hold(hall, plan, place.thread_id, place.paid, *([progress_lines(tell)] if tells else []), how=how)
+    told = place.telling
+    return await hold(hall, plan, place.thread_id, place.paid, *told.readers, how=how, seen=told.is_seen)
 
 
 def _absolute(folder: Path | None) -> str | None:

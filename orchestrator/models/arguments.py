@@ -55,7 +55,7 @@ def plain(request: Request) -> dict[str, Any]:
         "max_retries": 0,  # the provider SDK's own attempts
         "drop_params": True,  # what is left to litellm's tables to leave out
     }
-    if endpoint.stream:
+    if request.streams:
         arguments |= {"stream": True, "stream_options": {"include_usage": True}}
     if endpoint.api_base:
         arguments["api_base"] = endpoint.api_base
