@@ -144,6 +144,8 @@ def speech(request: Request, number: int) -> str:
         return account_text(title=name)
     if task.step == "vote":
         return vote_text()
+    if task.step == "answer":
+        return f"That is what {name} found in [T1], and what was decided in [T3]."
     if task.step == "refine":
         return wordy(f"Therefore {name} refines.\n\n## OBJECTIONS\n{answers_to_objections(request)}")
     if task.role is Role.WIND:

@@ -1,4 +1,5 @@
-"""`run-debate` in a process with a fate: it is killed, stopped or short of disk at a place that is told beforehand.
+"""`run-debate`, or a command of `debate-hall`, in a process with a fate: it is killed, stopped or short of disk at a
+place that is told beforehand.
 
     python doomed.py '{"at": 17, "by": "SIGKILL"}' --resume 2026-01-06-billing
 
@@ -26,6 +27,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
+from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import main
 from orchestrator.drafts import Patience
 from orchestrator.hall import runs
@@ -179,4 +181,6 @@ def install(fate: Fate) -> None:
 
 if __name__ == "__main__":
     install(Fate(**json.loads(sys.argv.pop(1))))
+    if sys.argv[1] in debate_hall.commands:
+        debate_hall()
     main()
