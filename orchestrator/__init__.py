@@ -25,16 +25,14 @@ The parts, in the order in which they are best read:
     watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own
     export/  signing.py              a debate and its record as text, and who signed it
     wanted.py  run_folder.py  result.py     what was asked for; what a run leaves behind
+    api.py  outcome.py               whole debates from Python; what one came to
     mcp_server/       the hall and its runs as MCP
     cli/              run-debate and debate-hall
 
 A debate in code:
 
-    plan = prepare(Wanted("fortress", rehearse=True), os.environ, Path.cwd())
-    drafting = Drafting(lambda route: Rehearsal(), emit=print)
-    with Hall.open() as hall:
-        run = await run_debate(hall, plan, "2026-01-06-kafka", "Should we move billing to Kafka?", drafting)
-    print(make_record(run.debate, plan).verdicts)
+    decided = await run_debate("Should we move billing to Kafka?", recipe="fortress", rehearse=True)
+    print(decided.status, decided.record.verdicts)
 
 The names below are the public ones. Each is loaded when it is first asked for, so that `import orchestrator` costs
 nothing.
@@ -47,42 +45,48 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchestrator.agent import load_agent as load_agent
+    from orchestrator.api import resume_debate as resume_debate
+    from orchestrator.api import resume_debate_sync as resume_debate_sync
+    from orchestrator.api import run_debate as run_debate
+    from orchestrator.api import run_debate_sync as run_debate_sync
     from orchestrator.decision.record import DecisionRecord as DecisionRecord
-    from orchestrator.decision.record import make_record as make_record
-    from orchestrator.drafting import Drafting as Drafting
-    from orchestrator.drafts import Patience as Patience
     from orchestrator.errors import DebateError as DebateError
+    from orchestrator.errors import RunPaused as RunPaused
+    from orchestrator.errors import StoppedByLimit as StoppedByLimit
+    from orchestrator.errors import UsageError as UsageError
+    from orchestrator.events import Told as Told
     from orchestrator.hall.hall import Hall as Hall
     from orchestrator.hall.terms import Cognition as Cognition
     from orchestrator.hall.terms import Mode as Mode
     from orchestrator.hall.terms import Role as Role
     from orchestrator.hall.terms import Status as Status
     from orchestrator.models.base import Model as Model
+    from orchestrator.models.base import Reply as Reply
+    from orchestrator.models.base import Request as Request
+    from orchestrator.models.base import Usage as Usage
     from orchestrator.models.litellm import LiteLLM as LiteLLM
     from orchestrator.models.rehearsal import Rehearsal as Rehearsal
     from orchestrator.models.scripted import Scripted as Scripted
+    from orchestrator.outcome import Outcome as Outcome
     from orchestrator.plan import Plan as Plan
+    from orchestrator.recipe import Recipe as Recipe
     from orchestrator.recipe import load_recipe as load_recipe
-    from orchestrator.runner import run_debate as run_debate
-    from orchestrator.wanted import Wanted as Wanted
-    from orchestrator.wanted import prepare as prepare
 
 _HOMES = {
     "agent": ("load_agent",),
-    "drafting": ("Drafting",),
-    "drafts": ("Patience",),
-    "errors": ("DebateError",),
+    "api": ("resume_debate", "resume_debate_sync", "run_debate", "run_debate_sync"),
+    "decision.record": ("DecisionRecord",),
+    "errors": ("DebateError", "RunPaused", "StoppedByLimit", "UsageError"),
+    "events": ("Told",),
     "hall.hall": ("Hall",),
     "hall.terms": ("Cognition", "Mode", "Role", "Status"),
-    "models.base": ("Model",),
+    "models.base": ("Model", "Reply", "Request", "Usage"),
     "models.litellm": ("LiteLLM",),
     "models.rehearsal": ("Rehearsal",),
     "models.scripted": ("Scripted",),
+    "outcome": ("Outcome",),
     "plan": ("Plan",),
-    "recipe": ("load_recipe",),
-    "decision.record": ("DecisionRecord", "make_record"),
-    "runner": ("run_debate",),
-    "wanted": ("Wanted", "prepare"),
+    "recipe": ("Recipe", "load_recipe"),
 }
 _HOME_OF = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 

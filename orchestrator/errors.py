@@ -327,9 +327,13 @@ class LimitMet(DebateError):
 
 
 class RunPaused(DebateError):
-    """A run stopped before its end; every committed turn is intact, and what was paid for is kept."""
+    """A run stopped before its end; every committed turn is intact, and what was paid for is kept.
+
+    `thread_id` says to a program which debate to go on with, where `run_debate` or `resume_debate` raises it.
+    """
 
     code = "paused"
+    thread_id: str = ""
 
 
 class LeaseLost(RunPaused):

@@ -20,6 +20,7 @@ from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.hall.terms import Mode, Role
 from orchestrator.layout import RoundShape, Slot, check_ratio, lay_out, seat_order
 from orchestrator.shelves import ENDINGS, is_path, standing
+from orchestrator.shelves import folders as usual_folders
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.usage import MOST
 from orchestrator.wording import counted
@@ -225,19 +226,19 @@ class Recipe(Shape):
         return self
 
 
-def load_recipe(name_or_file: str, folders: Sequence[Path]) -> Recipe:
+def load_recipe(name_or_file: str | Path, folders: Sequence[Path] | None = None) -> Recipe:
     """Loads one recipe.
 
     Args:
         name_or_file: a name, in any case; or a file, if it ends in .yaml or .yml or holds a path separator.
-        folders: where names are looked up, first match wins.
+        folders: where names are looked up, first match wins; None are the user's own and the bundled ones.
 
     Raises:
         ConfigurationError: there is no such recipe, or its file says something wrong.
     """
-    if is_path(name_or_file, SUFFIXES):
+    if isinstance(name_or_file, Path) or is_path(name_or_file, SUFFIXES):
         return _read(Path(name_or_file))
-    known = standing(folders, SUFFIXES)
+    known = standing(usual_folders("recipes") if folders is None else folders, SUFFIXES)
     if name_or_file.lower() in known:
         return _read(known[name_or_file.lower()])
     cure = f"{did_you_mean(name_or_file, known)} There are {', '.join(known) or 'none'}.".strip()

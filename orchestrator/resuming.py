@@ -19,6 +19,7 @@ from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import route_names
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Recipe, load_recipe, with_ending
+from orchestrator.runner import Run
 from orchestrator.shelves import folders
 from orchestrator.wanted import DEFAULT_MODELS, Wanted, bring_keys, endpoints_of, routing_of
 
@@ -36,6 +37,11 @@ class Resumable:
     plan: Plan
     folder: Path | None
     adr: Path | None
+
+    @property
+    def as_run(self) -> Run:
+        """A debate that is closed, as the run that ended it."""
+        return Run(self.debate, self.journal.spent, (), self.journal.uncertain)
 
     def folder_else(self, default: Path) -> Path:
         """Where the run's files go: where they were to go, if that place is still there."""

@@ -64,6 +64,11 @@ def render(format: str, debate: Debate, record: DecisionRecord) -> str:
             return render_adr(record, debate)
 
 
+def files_of(formats: Collection[str], debate: Debate, record: DecisionRecord) -> dict[str, str]:
+    """Returns the texts of a run's files by their names."""
+    return {NAMES[format]: render(format, debate, record) for format in FORMATS if format in formats}
+
+
 def write_run(
     folder: Path,
     formats: Collection[str],
@@ -80,7 +85,7 @@ def write_run(
     Raises:
         UsageError: the folder cannot be written.
     """
-    files = {NAMES[format]: render(format, debate, record) for format in FORMATS if format in formats}
+    files = files_of(formats, debate, record)
     if key is not None:
         from orchestrator.signing import signed  # here: most runs sign nothing
 

@@ -6,6 +6,8 @@ import datetime
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import count
 
 MAX_WORDS_LENGTH = 60  # characters of the topic's words in an id
 
@@ -33,6 +35,11 @@ def thread_id_for(topic: str, on: datetime.date, attempt: int = 1) -> str:
     if attempt > 1:
         parts.append(str(attempt))
     return "-".join(parts)
+
+
+def ids_for(topic: str, on: datetime.date) -> Iterator[str]:
+    """The ids of a new thread, the one to try first first; there is always another one."""
+    return (thread_id_for(topic, on, attempt) for attempt in count(1))
 
 
 def slug(text: str, instead: str) -> str:

@@ -75,9 +75,23 @@ def prepare(
     within: Sequence[Path] | None = None,
     standard_input: Callable[[], bytes] | None = None,
 ) -> Plan:
+    """Resolves and pins everything, as `prepare_recipe` does, with the recipe that is named."""
+    recipe = load_recipe(wanted.recipe, folders("recipes"))
+    return prepare_recipe(recipe, wanted, environment, base, within, standard_input)
+
+
+def prepare_recipe(
+    recipe: Recipe,
+    wanted: Wanted,
+    environment: MutableMapping[str, str],
+    base: Path,
+    within: Sequence[Path] | None = None,
+    standard_input: Callable[[], bytes] | None = None,
+) -> Plan:
     """Resolves and pins everything.
 
     Args:
+        recipe: takes the place of the one that `wanted` names.
         environment: where keys are looked for; those that stand elsewhere are put into it (`keychain`).
         base: the folder that context paths start from.
         within: the only folders that context may come from; None is everywhere.
@@ -86,7 +100,6 @@ def prepare(
     Raises:
         UsageError: something cannot be as it was asked for; nothing was begun.
     """
-    recipe = load_recipe(wanted.recipe, folders("recipes"))
     if wanted.tier is not None:
         recipe = with_tier(recipe, wanted.tier)
     recipe = with_ending(recipe, wanted.consensus, wanted.early_close)

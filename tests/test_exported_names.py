@@ -14,9 +14,10 @@ import pytest
 import orchestrator
 
 NAMES = [
-    *("Cognition", "DebateError", "DecisionRecord", "Drafting", "Hall", "LiteLLM", "Mode", "Model", "Patience", "Plan"),
-    *("Rehearsal", "Role", "Scripted", "Status", "Wanted", "load_agent", "load_recipe", "make_record", "prepare"),
-    "run_debate",
+    *("Cognition", "DebateError", "DecisionRecord", "Hall", "LiteLLM", "Mode", "Model", "Outcome", "Plan", "Recipe"),
+    *("Rehearsal", "Reply", "Request", "Role", "RunPaused", "Scripted", "Status", "StoppedByLimit", "Told", "Usage"),
+    *("UsageError", "load_agent", "load_recipe"),
+    *("resume_debate", "resume_debate_sync", "run_debate", "run_debate_sync"),
 ]
 
 
@@ -41,9 +42,10 @@ def test_a_name_is_never_hidden_by_a_module_of_the_same_name() -> None:
     assert parts.isdisjoint(NAMES)
 
 
-def test_run_debate_is_the_runners_coroutine_and_prepare_a_function() -> None:
+def test_a_debate_is_a_coroutine_and_its_twin_a_function() -> None:
     assert iscoroutinefunction(orchestrator.run_debate)
-    assert isfunction(orchestrator.prepare)
+    assert isfunction(orchestrator.run_debate_sync)
+    assert not iscoroutinefunction(orchestrator.run_debate_sync)
 
 
 def test_another_name_is_an_attribute_error_that_names_it() -> None:

@@ -21,9 +21,10 @@ from mcp_types import TextContent
 from building import THREAD, TOPIC
 from endpoint import Answer, Call, ModelServer, error, tokens
 from endpoint_voices import plausible
-from orchestrator import Patience, background
+from orchestrator import background
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import run_debate
+from orchestrator.drafts import Patience
 from orchestrator.errors import HoldsSecret
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server import build

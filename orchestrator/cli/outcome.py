@@ -29,6 +29,7 @@ from orchestrator.export.adr_folder import Kept
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
+from orchestrator.own_task import in_own_task
 from orchestrator.plan import Plan
 from orchestrator.quote import Quote
 from orchestrator.runner import Run
@@ -53,6 +54,8 @@ class Call:
     quiet: bool
     colour: bool
     events: str | None
+    interactive: bool = False
+    name: str | None = None
 
     def tell(self, line: str) -> None:
         """Says what is not the answer, unless that is not wanted."""
@@ -113,22 +116,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def held(debate: Callable[[], Awaitable[Run]]) -> Run:
-    """Runs a debate in a task of its own, so that Ctrl-C cancels it as anything else does.
-
-    asyncio cancels the outermost task, and from that no shield keeps: what is being written would be left to itself.
-    """
-    ended: list[Run] = []
-
-    async def hold() -> None:
-        ended.append(await debate())
-
-    async def wait() -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(hold)
-
-    with plain_group():
-        anyio.run(wait)
-    return ended[0]
+    """Runs a debate in a task of its own, so that Ctrl-C cancels it as anything else does."""
+    return anyio.run(in_own_task, debate)
 
 
 def signing_key(call: Call) -> Ed25519PrivateKey | None:

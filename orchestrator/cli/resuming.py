@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator import run_folder
 from orchestrator.background import hold
+from orchestrator.cli.at_the_table import person_at, require_terminals
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
 from orchestrator.cli.running import default_folder
 from orchestrator.cli.telling import telling
@@ -32,6 +33,8 @@ def resume(call: Call, thread_id: str, wanted: Wanted) -> int:
 
 
 def _resume(call: Call, thread_id: str, wanted: Wanted, place: Place) -> int:
+    if call.interactive:
+        require_terminals()
     with Hall.open() as hall:
         found = resumable(hall, thread_id)
         plan = found.plan
@@ -57,7 +60,9 @@ def _held(call: Call, hall: Hall, found: Resumable, plan: Plan, changes: Changes
     how = TakeUp(folder=str(folder.resolve()), changes=changes)
     told = place.telling = telling(plan, quiet=call.quiet, colour=call.colour, events=call.events, debate=found.debate)
     readers = told.readers
-    ended = held(partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how, seen=told.is_seen))
+    with person_at(call, hall, place) as people:
+        goes_on = partial(hold, hall, plan, place.thread_id, place.paid, *readers, how=how, seen=told.is_seen)
+        ended = held(partial(goes_on, people=people))
     run_folder.forget_drafts(folder)
     return ended
 
@@ -68,7 +73,7 @@ def _ended(call: Call, found: Resumable, place: Place) -> Run:
     place.folder = _folder(call, found)
     place.quote = quote_of(found.plan, found.debate.opening.words)
     call.tell(f"{state.thread_id} has ended already ({state.status}): nothing is asked, its files are written again")
-    return Run(found.debate, found.journal.spent, (), found.journal.uncertain)
+    return found.as_run
 
 
 def _folder(call: Call, found: Resumable) -> Path:

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
-from itertools import count
 from pathlib import Path
 
 from orchestrator import run_folder
+from orchestrator.attendance import People
 from orchestrator.background import hold
 from orchestrator.cli import recording
+from orchestrator.cli.at_the_table import person_at, require_terminals
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
 from orchestrator.cli.plain import answer, json_text
@@ -27,7 +28,7 @@ from orchestrator.plan import Plan
 from orchestrator.quote import quote_of
 from orchestrator.runner import Run, open_debate
 from orchestrator.taking_up import TakeUp
-from orchestrator.thread_id import thread_id_for
+from orchestrator.thread_id import ids_for
 from orchestrator.wanted import Wanted, prepare
 from orchestrator.wording import visible
 from orchestrator.worker import in_thread
@@ -43,6 +44,8 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
     require_words(topic, "topic")
     if call.thread_id is not None:
         require_thread_id(call.thread_id)
+    if call.interactive and not call.dry_run:
+        require_terminals()
     if call.out is not None and not call.dry_run:
         run_folder.require_unused(call.out)
     place.adr = recording.folder_of(wanted)
@@ -114,7 +117,8 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
             with folder_to_fill(call.out or default_folder(thread_id)) as place.folder:
                 call.tell(f"thread {thread_id}")
                 place.thread_id = thread_id
-                return held(partial(_debate, hall, plan, place, topic))
+                with person_at(call, hall, place) as people:
+                    return held(partial(_debate, hall, plan, place, topic, people))
         except ThreadExists:
             place.thread_id = None
             if call.thread_id is not None:
@@ -122,12 +126,14 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
     raise AssertionError("there is always another id")
 
 
-async def _debate(hall: Hall, plan: Plan, place: Place, topic: str) -> Run:
+async def _debate(hall: Hall, plan: Plan, place: Place, topic: str, people: People) -> Run:
     assert place.thread_id is not None, "it was chosen before"
     await in_thread(open_debate, hall, plan, place.thread_id, topic)
     how = TakeUp(folder=_absolute(place.folder), adr=_absolute(place.adr))
     told = place.telling
-    return await hold(hall, plan, place.thread_id, place.paid, *told.readers, how=how, seen=told.is_seen)
+    return await hold(
+        hall, plan, place.thread_id, place.paid, *told.readers, how=how, seen=told.is_seen, people=people
+    )
 
 
 def _absolute(folder: Path | None) -> str | None:
@@ -138,9 +144,7 @@ def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:
     if call.thread_id is not None:
         yield call.thread_id
         return
-    today = datetime.now().astimezone().date()
-    for attempt in count(1):
-        thread_id = thread_id_for(topic, today, attempt)
+    for thread_id in ids_for(topic, datetime.now().astimezone().date()):
         free = call.out is not None or not os.path.lexists(default_folder(thread_id))
         if free and not _is_taken(hall, thread_id):
             yield thread_id

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
 from pathlib import Path
 from threading import Lock
 
@@ -20,7 +19,7 @@ import anyio.to_thread
 
 from orchestrator import background
 from orchestrator.drafts import Paid
-from orchestrator.errors import ConfigurationError, LimitReached, NotActive, RunPaused, ThreadExists
+from orchestrator.errors import ConfigurationError, LimitReached, NotActive, RunPaused
 from orchestrator.files import prepare_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words
@@ -28,12 +27,13 @@ from orchestrator.hall.store import Lease
 from orchestrator.hall.terms import Status
 from orchestrator.models.base import Model
 from orchestrator.models_file import SUFFIXES
+from orchestrator.opening import open_at_free_id
 from orchestrator.plan import Changes, Plan
 from orchestrator.resuming import Resumable, changes_wanted, resumable
-from orchestrator.runner import Run, open_debate
+from orchestrator.runner import Run
 from orchestrator.shelves import folders, is_path, standing
 from orchestrator.taking_up import NO_CHANGES, TakeUp
-from orchestrator.thread_id import thread_id_for
+from orchestrator.thread_id import ids_for
 from orchestrator.wanted import Wanted, prepare
 
 MOST_RUNS = 8  # at once, of one server
@@ -84,20 +84,12 @@ class Launcher:
         if thread_id is not None:
             require_thread_id(thread_id)
         prepare_folder(self.out)  # a debate whose files cannot be written is not begun
-        for candidate in [thread_id] if thread_id is not None else self._free_ids(topic):
-            try:
-                open_debate(self.hall, plan, candidate, topic)
-            except ThreadExists:
-                if thread_id is not None:
-                    raise
-                continue
-            return Launch(self.hall.runs.begin(candidate), plan, self.out / candidate)
-        raise AssertionError("there is always another id")
+        opened = open_at_free_id(self.hall, plan, topic, thread_id, self._free_ids(topic))
+        return Launch(self.hall.runs.begin(opened), plan, self.out / opened)
 
     def _free_ids(self, topic: str) -> Iterator[str]:
         """Ids under which no other hall's run has left its files."""
-        today = datetime.now().astimezone().date()
-        ids = (thread_id_for(topic, today, attempt) for attempt in count(1))
+        ids = ids_for(topic, datetime.now().astimezone().date())
         return (candidate for candidate in ids if not os.path.lexists(self.out / candidate))
 
     def find(self, thread_id: str, wanted: Wanted) -> tuple[Resumable, Changes]:
