@@ -8,6 +8,7 @@ from orchestrator.cli.showing import hall
 from orchestrator.hall import redaction
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Closed, Extended, ForceClosed, Note, Opened, Refined, Tombstoned, Turn, Vote
+from orchestrator.inquiry import answers_to
 from orchestrator.quotes import quotes_run
 
 _WHAT = {
@@ -26,8 +27,8 @@ def redact(thread_id: str, turn_index: int | None, seq: int | None, reason: str)
     """Redacts a turn, or the text of an entry.
 
     Returns:
-        the hall's answer, with the entries in which a run of its words still stands and the command that redacts each,
-        as a value and as text for people.
+        the hall's answer, with the entries in which a run of its words still stands, those of answers to questions
+        about the debate too, and the command that redacts each; as a value and as text for people.
 
     Raises:
         HallError: nothing was written.
@@ -36,8 +37,12 @@ def redact(thread_id: str, turn_index: int | None, seq: int | None, reason: str)
         before = opened.debate(thread_id)
         target = _target(before, turn_index, seq)
         result = opened.tombstone(thread_id, target.entry.seq, reason)
-        quoting = _quoting(opened.debate(thread_id), target.text or "")
-    commands = [{"seq": line.entry.seq, "command": _command(line)} for line in quoting]
+        after = opened.debate(thread_id)
+        told = (after, *answers_to(opened, after))
+        quoting = [line for debate in told for line in _quoting(debate, target.text or "")]
+    commands = [
+        {"thread_id": line.entry.thread_id, "seq": line.entry.seq, "command": _command(line)} for line in quoting
+    ]
     return {**result, "still_quoted": commands}, _said(before, target, result, quoting)
 
 

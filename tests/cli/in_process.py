@@ -22,10 +22,11 @@ class Table:
     def __init__(self) -> None:
         self.asked: list[Request] = []
         self.cost: str | None = "0.01"
+        self.says: str | None = None  # whatever it is asked; None: what fits
         self.hears: Callable[[Request], object] = lambda request: None
 
     async def complete(self, request: Request) -> Reply:
         self.asked.append(request)
         if self.hears(request) is WAITS:
             await anyio.sleep_forever()
-        return priced(speech(request, len(self.asked)), self.cost)
+        return priced(self.says or speech(request, len(self.asked)), self.cost)

@@ -181,6 +181,16 @@ def test_every_export_says_whose_question_it_answers(ask: Command, hall: Command
     assert "Decision record" not in page
 
 
+def test_words_of_a_redacted_turn_that_an_answer_quotes_are_told(ask: Command, hall: Command, table: Table) -> None:
+    with Hall.open() as opened:
+        wind = opened.debate(THREAD).turns[0].words
+    quoted = " ".join(wind.split()[:20])
+    table.says = f"Wind said “{quoted}” [T1]."
+    ask()
+    redacted = hall("tombstone", THREAD, "0", "--reason", "It names a customer.")
+    assert f'debate-hall tombstone {ANSWER} --seq 2 --reason "…"' in redacted.stdout
+
+
 def test_an_answer_comes_back_from_its_export(
     ask: Command, hall: Command, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

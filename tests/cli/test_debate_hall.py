@@ -398,7 +398,8 @@ def test_a_redacted_topic_takes_what_repeats_it_and_says_that_the_thread_id_stay
 def test_what_quotes_a_redacted_turn_is_named_and_the_command_redacts_it(hall: Command, spoken: dict[str, int]) -> None:
     said = as_json(hall("tombstone", HAND, "1", "--reason", "It was rude.", "--json"))
     (quoting,) = said["still_quoted"]
-    assert quoting == {"seq": 5, "command": f'debate-hall tombstone {HAND} --seq 5 --reason "…"'}
+    command = f'debate-hall tombstone {HAND} --seq 5 --reason "…"'
+    assert quoting == {"thread_id": HAND, "seq": 5, "command": command}
     name, *arguments = shlex.split(quoting["command"])
     assert name == "debate-hall"
     assert as_json(hall(*arguments, "--json"))["still_quoted"] == []

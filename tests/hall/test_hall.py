@@ -26,9 +26,10 @@ from orchestrator.errors import (
 )
 from orchestrator.hall import canonical, entries, ledger
 from orchestrator.hall.canonical import SaltedText
+from orchestrator.hall.entries import Link
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import MAX_CONTENT
-from orchestrator.hall.terms import Role
+from orchestrator.hall.terms import LinkKind, Role
 
 WILD = [
     "carriage\r\nreturn\rand\n",
@@ -288,6 +289,33 @@ def test_the_marks_of_a_debate_stand_in_every_view_and_first_in_its_octave_text(
 def test_a_mark_is_one_word_in_capitals(hall: Hall, mark: str) -> None:
     with pytest.raises(InvalidInput):
         hall.open_run(THREAD, "Which?", PLAN, "fixed", 3, 1, [mark])
+    assert hall.list_debates() == []
+
+
+# ---------------------------------------------------------------------------------------------------------------- links
+
+
+def test_a_link_stands_in_the_opening_for_good_and_in_what_is_told_of_the_debate(hall: Hall) -> None:
+    hall.init_debate(OTHER, "Which?")
+    link = Link(LinkKind.ANSWERS, OTHER, hall.debate(OTHER).head)
+    hall.open_run(THREAD, "Why?", PLAN, "mediated", 1, 1, ["ANSWER"], barrier=False, link=link)
+    hall.pick_next_speaker(THREAD, "Door")
+    hall.add_turn(THREAD, "Door", "So it is.")
+    closed = hall.close_debate(THREAD, "So it is.")
+    assert closed["starved_roles"] == []
+    told = {"kind": "answers", "thread_id": OTHER, "head": link.head}
+    assert hall.get_debate(THREAD)["link"] == json.loads(hall.export_debate(THREAD))["link"] == told
+    assert (hall.debate(THREAD).answers, hall.debate(OTHER).answers) == (link, None)
+    assert hall.verify_debate(THREAD)["verified"]
+
+
+@pytest.mark.parametrize(
+    ("thread_id", "head"),
+    [("no thread", f"sha256:{'0' * 64}"), (OTHER, ""), (OTHER, f"sha256:{'0' * 63}"), (OTHER, f"sha256:{'0' * 64}\n")],
+)
+def test_a_link_leads_to_a_whole_head_of_a_thread(hall: Hall, thread_id: str, head: str) -> None:
+    with pytest.raises(InvalidInput):
+        hall.open_run(THREAD, "Why?", PLAN, "fixed", 1, 1, link=Link(LinkKind.ANSWERS, thread_id, head))
     assert hall.list_debates() == []
 
 
