@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from orchestrator.models.base import Request
 
 THREAD = "2026-01-06-billing"
 ANSWER = f"{THREAD}-answer-1"
+PAGE = Path(__file__).parents[2] / "docs" / "asking.md"
 QUESTION = "Why not Postgres?"
 MODELS = """\
 routes: {PATHOS: [openai/wind], ETHOS: [openai/wall], LOGOS: [openai/door]}
@@ -179,6 +182,13 @@ def test_every_export_says_whose_question_it_answers(ask: Command, hall: Command
     assert f"<strong>ANSWER</strong> {about}" in page
     assert "Skip to the answer" in page
     assert "Decision record" not in page
+
+
+def test_the_commands_of_its_page_answer(ask: Command, hall: Command) -> None:
+    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    for line in block.splitlines():
+        name, *arguments = shlex.split(line)
+        assert (name, hall(*arguments).exit_code) == ("debate-hall", 0)
 
 
 def test_words_of_a_redacted_turn_that_an_answer_quotes_are_told(ask: Command, hall: Command, table: Table) -> None:
