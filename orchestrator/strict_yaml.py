@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -15,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from orchestrator.errors import ConfigurationError
+from orchestrator.wording import did_you_mean as did_you_mean
 from orchestrator.yaml_tree import Node, Place, dotted, parse
 
 MAX_BYTES = 1 << 20
@@ -83,12 +82,6 @@ def load(text: str, *, source: str, shape: type[M], first_line: int = 1) -> M:
 def fault(message: str, cure: str = "", *, at: Place = ()) -> PydanticCustomError:
     """What a shape's own validator raises: a sentence, its cure, and where below the validated value it applies."""
     return PydanticCustomError("fault", "{message}", {"message": message, "cure": cure, "at": at})
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The sentence that offers the known name nearest to `word`, or nothing when none is near."""
-    near = get_close_matches(word[:80].lower(), list(known), n=1)
-    return f"Did you mean {near[0]}?" if near else ""
 
 
 _WANTED = {

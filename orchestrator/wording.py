@@ -25,6 +25,14 @@ def shortened(line: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The sentence that offers the known name nearest to `word`, or nothing when none is near."""
+    from difflib import get_close_matches  # here: it is needed for errors only
+
+    near = get_close_matches(word[:80].lower(), list(known), n=1)
+    return f"Did you mean {near[0]}?" if near else ""
+
+
 def visible(text: str) -> str:
     """Text in which whatever steers a terminal (escapes, carriage returns, reordering) is a visible sign."""
     return text.replace("\r\n", "\n").translate(_VISIBLE)

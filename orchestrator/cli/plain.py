@@ -33,14 +33,19 @@ def answer(text: str) -> None:
     Raises:
         UsageError: it cannot be written, on a full disk say; what comes after is dropped.
     """
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
-        click.echo(text.encode(encoding, "backslashreplace").decode(encoding), nl=False)
+        click.echo(encodable(text), nl=False)
     except BrokenPipeError:
         _drop_the_rest()
     except OSError as error:
         _drop_the_rest()
         raise UsageError(f"Standard output cannot be written: {error.strerror}.", "Send it elsewhere.") from error
+
+
+def encodable(text: str) -> str:
+    """Returns a text in which what standard output cannot write is an escape."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def export(text: str) -> None:

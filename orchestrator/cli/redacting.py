@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchestrator import report_copies
 from orchestrator.cli.showing import hall
 from orchestrator.hall import redaction
 from orchestrator.hall.debate import Debate, Line
@@ -36,6 +37,7 @@ def redact(thread_id: str, turn_index: int | None, seq: int | None, reason: str)
     with hall() as opened:
         before = opened.debate(thread_id)
         target = _target(before, turn_index, seq)
+        report_copies.forget(before.state.thread_id)
         result = opened.tombstone(thread_id, target.entry.seq, reason)
         after = opened.debate(thread_id)
         told = (after, *answers_to(opened, after))

@@ -34,9 +34,16 @@ def quote(text: str) -> str:
     return "\n".join(hung(lines or [""], "> ", "> "))
 
 
-def _read(text: str, width: int) -> list[str]:
+def parsed(text: str) -> list[Token] | None:
+    """Returns a text as Markdown; None where a part of it would be dropped, or stands too deep to be read."""
     tokens = READER.parse(text)
-    if _letters(text) != _letters("".join(_said(tokens))) or any(token.level > _DEEPEST for token in tokens):
+    whole = _letters(text) == _letters("".join(_said(tokens)))
+    return tokens if whole and all(token.level <= _DEEPEST for token in tokens) else None
+
+
+def _read(text: str, width: int) -> list[str]:
+    tokens = parsed(text)
+    if tokens is None:
         return _as_typed(text, width)
     lines = _blocks(SyntaxTreeNode(tokens).children, width)
     return lines if all(fits(line, width) for line in lines) else _as_typed(text, width)

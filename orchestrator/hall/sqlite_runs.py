@@ -7,7 +7,7 @@ has taken over, writes nothing any more.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import HallError, LeaseLost, LedgerBroken, NotActive, UnknownThread
 from orchestrator.hall.debate import State
@@ -16,12 +16,14 @@ from orchestrator.hall.ledger import Standing
 from orchestrator.hall.sqlite_file import SQLiteFile
 from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow
 from orchestrator.hall.terms import Status
+from orchestrator.wording import did_you_mean
 
 RUN = "epoch, place, pid, began_at, beat_at, released"
 # Overwrites in place: a blob of as many bytes leaves the row's size, and so its place, as it was.
 ZEROS = "UPDATE texts SET salt = zeroblob(length(CAST(salt AS BLOB))), words = zeroblob(length(CAST(words AS BLOB)))"
 _WORDS = "iif(typeof(words) = 'text', words, NULL)"
 _SALT = "iif(typeof(salt) = 'text', salt, NULL)"
+_TELLING = 4  # characters of a thread id from which a part of it tells which one was meant
 _NEWEST = "no = ?1 AND epoch = (SELECT max(epoch) FROM runs WHERE no = ?1)"
 
 
@@ -132,8 +134,18 @@ def thread_row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, s
         named = db.execute("SELECT no, thread_id, head, state FROM threads WHERE thread_id = ?", (thread_id,))
         row = named.fetchone()
     if row is None:
-        raise UnknownThread(f"There is no debate {thread_id}.", "`debate-hall list` shows those there are.")
+        raise UnknownThread(f"There is no debate {thread_id}.", " ".join(_nearest(db, thread_id)))
     return row
+
+
+def _nearest(db: sqlite3.Connection, thread_id: str) -> Iterator[str]:
+    known = [name for (name,) in db.execute("SELECT thread_id FROM threads ORDER BY no DESC")]
+    asked = str(thread_id).casefold()
+    holding = [name for name in known if len(asked) >= _TELLING and asked in name.casefold()]
+    near = f"Did you mean {holding[0]}?" if holding else did_you_mean(asked, known)
+    if near:
+        yield near
+    yield "`debate-hall list` shows those there are."
 
 
 def held_row(db: sqlite3.Connection, lease: Lease) -> tuple[int, str, str, str]:

@@ -11,6 +11,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from typing_extensions import TypedDict
 
+from orchestrator import report_copies
 from orchestrator.hall import listings, results
 from orchestrator.hall.export import require_format
 from orchestrator.hall.hall import Hall
@@ -142,6 +143,7 @@ class HallTools:
         self, thread_id: p.ThreadId, turn_index: p.TurnIndex, reason: p.Reason
     ) -> results.TombstoneResult:
         """Delete a turn's text for good and leave the reason; the chain still verifies. Cannot be undone."""
+        report_copies.forget(thread_id)
         return self.hall.tombstone_turn(thread_id, turn_index, reason)
 
     def list_debates(

@@ -23,7 +23,7 @@ from building import (
     vote_text,
     wordy,
 )
-from orchestrator.cli import showing
+from orchestrator.cli import page
 from orchestrator.decision.ballot import answers_of
 from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.export.markdown import render_adr
@@ -126,5 +126,5 @@ async def test_a_broken_citation_is_marked_wherever_a_debate_is_shown(tmp_path: 
         hall.close_debate(THREAD, f"{cites} Again.")
         told, ledger = hall.get_debate(THREAD, include_metadata=True), hall.debate(THREAD)
         assert [turn["content"] for turn in hall.get_debate(THREAD)["transcript"]] == [cites] * 3
-    for shown in (showing.page(told, ledger), transcript_markdown(told, ledger)):
+    for shown in (page.plain(page.parts(told, ledger, "none")), transcript_markdown(told, ledger)):
         assert shown.count(broken) == shown.count(cites[:-1]) >= 6
