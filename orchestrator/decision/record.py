@@ -63,8 +63,6 @@ class Verdict(Part):
 class DecisionRecord(Part):
     """What a debate came to. `decision` is None when none was made: a rehearsal, an answer, or one closed by force.
 
-    `link` leads to the debate that this one is about; of kind `answers` it answers a question about it.
-
     `decision` is the synthesis, `summary` Door's own short form of it; options, consequences, risks, actions,
     assumptions, reversibility and confidence are Door's too. `incomplete` says what of it does not hold against the
     ledger. `agreed` is None where nobody was to vote. `degraded` says which seats are missing and why, `closed_early`
@@ -76,7 +74,7 @@ class DecisionRecord(Part):
     title: str
     question: str
     thread_id: str
-    link: Link | None = None
+    link: Link | None = Field(default=None, exclude=True)  # beside the record, every output tells it
     status: Status
     rehearsal: bool
     degraded: tuple[str, ...]

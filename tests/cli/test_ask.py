@@ -173,7 +173,7 @@ def test_every_export_says_whose_question_it_answers(ask: Command, hall: Command
     about = f"to a question about {THREAD} as it stood at {head()}; it decides nothing."
     exported = json.loads(hall("export", ANSWER).stdout)
     assert exported["read_first"] == [f"ANSWER: {about}"]
-    assert exported["link"] == exported["record"]["link"]
+    assert exported["link"] == {"kind": "answers", "thread_id": THREAD, "head": head()}
     assert (exported["record"]["decision"], exported["record"]["starved_roles"]) == (None, [])
     assert f'ANSWER::"{about}"' in hall("export", ANSWER, "--format", "octave").stdout
     with Hall.open() as opened:
