@@ -38,6 +38,7 @@ from orchestrator.resuming import resumable
 from orchestrator.runner import Run, hold_debate
 from orchestrator.secrets import SERVER_TOKEN, scrub
 from orchestrator.taking_up import FIRST, NO_CHANGES, TakeUp
+from orchestrator.telemetry import traced
 from orchestrator.watch import Watch
 
 LOG = "run.log"
@@ -95,8 +96,8 @@ async def hold(
         RunPaused: as `runner.hold_debate` says.
     """
     watch = Watch(hall)
-    stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers)
-    async with aclosing(Switchboard(client)) as models:
+    async with traced() as tracers, aclosing(Switchboard(client)) as models:
+        stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers, *tracers)
         drafting = Drafting(models.of, stream, paid=paid, onlookers=Onlookers(seen))
         return await hold_debate(hall, plan, thread_id, drafting, watch, how, people)
 

@@ -21,7 +21,7 @@ from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
 
 OPTIONS = {
     "What is debated, and how": ("recipe", "tier", "consensus", "early_close", "thread_id"),
-    "Who speaks": ("models", "wind", "wall", "door", "rehearse"),
+    "Who speaks": ("models", "wind", "wall", "door", "rehearse", "interactive", "name"),
     "Evidence": ("context", "adr", "context_limit"),
     "Limits": ("cost_limit", "token_limit", "time_limit", "assume_price", "on_failure"),
     "What comes of it": ("out", "formats", "sign", "dry_run", "as_json", "events", "quiet", "no_color"),
@@ -129,6 +129,8 @@ OPTIONS = {
     metavar="FILE|-",
     help="Append what happens to FILE, one JSON object a line; - is standard output, in place of the decision.",
 )
+@click.option("--interactive", "-i", is_flag=True, help="After each round, ask you what you have to say.")
+@click.option("--as", "name", metavar="NAME", help="Of --interactive: your name on the ledger. [your login]")
 @click.option("--quiet", "-q", is_flag=True, help="Print the decision and nothing else.")
 @click.option("--no-color", is_flag=True, help="Tell of the run in plain lines, on a terminal too.")
 @click.version_option(package_name="run-debate")
@@ -161,6 +163,8 @@ def run_debate(
     dry_run: bool,
     as_json: bool,
     events: str | None,
+    interactive: bool,
+    name: str | None,
     quiet: bool,
     no_color: bool,
 ) -> None:
@@ -182,8 +186,10 @@ def run_debate(
     from orchestrator.recipe import Limits
     from orchestrator.wanted import Wanted
 
+    if events == "-" and as_json:
+        raise click.UsageError("--json and --events - cannot both have standard output; name a file for the events.", ctx)
     folder = Path(os.path.expanduser(out)) if out is not None else None
-    call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet, not no_color, events)
+    call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet, not no_color, events, interactive, name)
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
     wanted = Wanted(
