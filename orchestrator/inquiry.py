@@ -37,6 +37,7 @@ from orchestrator.recipe import NO_LIMITS, Limits
 from orchestrator.resuming import Resumable, changes_wanted, left_behind
 from orchestrator.shelves import folders
 from orchestrator.taking_up import NO_CHANGES, TakeUp
+from orchestrator.telemetry import traced
 from orchestrator.wanted import DEFAULT_MODELS, Wanted, routing_of
 from orchestrator.watch import Watch
 from orchestrator.worker import in_thread
@@ -52,7 +53,7 @@ class AnswerWanted:
         question: in words.
         model: who is to answer, a route with its fallbacks; empty: Door of the debate, or the models file's.
         models: the models file, by name or path.
-        cost_limit: US dollars, in `limits`.
+        limits: what the answer may take.
         assumed: what a model without a known price is taken to cost.
         again: ask even if the question was answered before.
     """
@@ -224,8 +225,8 @@ async def hold_answer(hall: Hall, inquiry: Inquiry, paid: Paid, *readers: Reader
             limit; LeaseLost: another process has taken it over.
     """
     watch = Watch(hall)
-    stream = Stream(inquiry.thread_id, lambda: datetime.now(UTC), watch, *readers)
-    async with aclosing(Switchboard()) as models:
+    async with traced() as tracers, aclosing(Switchboard()) as models:
+        stream = Stream(inquiry.thread_id, lambda: datetime.now(UTC), watch, *readers, *tracers)
         return await answer(hall, inquiry, Drafting(models.of, stream, paid=paid), watch)
 
 

@@ -80,6 +80,7 @@ async def test_a_debate_is_one_call_and_its_outcome_one_value(work: Path, capfd:
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 async def test_what_is_written_of_it_is_what_the_command_line_writes(work: Path) -> None:
     with anyio.fail_after(30):
         decided = await run_debate(TOPIC, recipe="speed", rehearse=True)
@@ -102,6 +103,7 @@ async def test_the_same_question_twice_has_two_threads_and_one_that_was_named_is
             await run_debate(TOPIC, recipe="speed", rehearse=True, thread_id=first.thread_id)
 
 
+@pytest.mark.slow
 async def test_a_recipe_may_be_a_name_a_file_or_what_was_loaded(work: Path) -> None:
     text = (BUNDLED / "recipes" / "speed.yaml").read_text().replace("name: speed", "name: ours")
     (work / "ours.yaml").write_text(text)
@@ -130,6 +132,7 @@ async def test_a_run_that_pauses_says_how_to_go_on_and_buys_nothing_twice() -> N
     assert await resume_debate(thread_id) == ended, "one that has ended is returned as it is"
 
 
+@pytest.mark.slow
 async def test_a_limit_stops_it_and_a_higher_one_lets_it_go_on() -> None:
     with anyio.fail_after(30):
         with pytest.raises(StoppedByLimit) as stopped:
@@ -195,6 +198,7 @@ async def test_a_hall_of_ones_own_is_left_open(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.slow
 async def test_two_debates_at_once_do_not_meet() -> None:
     ended: dict[str, Outcome] = {}
 
@@ -268,6 +272,7 @@ def test_each_option_has_the_name_it_has_on_the_command_line() -> None:
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_each_example_of_the_page_runs(number: int, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """With a model that answers where the example asks one, and a name that the text leaves to the reader filled in."""

@@ -39,8 +39,9 @@ def test_a_dry_run_knows_prices_and_models_without_litellm(monkeypatch: pytest.M
     assert imported("run_debate", "--dry-run", "Kafka?") & {"litellm", "mcp"} == set()
 
 
-def test_a_rehearsal_runs_without_litellm() -> None:
-    assert imported("run_debate", "--rehearse", "-r", "speed", "--quiet", "Kafka?") & {"litellm", "mcp"} == set()
+def test_a_rehearsal_runs_without_litellm_and_without_telemetry() -> None:
+    loaded = imported("run_debate", "--rehearse", "-r", "speed", "--quiet", "Kafka?")
+    assert loaded & {"litellm", "mcp", "opentelemetry"} == set()
 
 
 def test_looking_into_the_hall_needs_no_model_and_no_parser() -> None:
