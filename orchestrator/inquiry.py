@@ -155,10 +155,14 @@ def _taken_up(found: Resumable, debate: Debate, wanted: AnswerWanted, environmen
 
 def _open(hall: Hall, debate: Debate, question: str, plan: Plan) -> str:
     thread_id = next(_answer_id(debate, number) for number in count(1) if _is_free(hall, _answer_id(debate, number)))
-    link = Link(LinkKind.ANSWERS, debate.state.thread_id, debate.head)
-    marks = (ANSWER,)
+    marks, link = (ANSWER,), link_to(debate)
     hall.open_run(thread_id, question, plan.encode(), plan.mode, 1, 1, marks, barrier=False, link=link)
     return thread_id
+
+
+def link_to(debate: Debate) -> Link:
+    """What an answer to a question about a debate as it stands is linked to."""
+    return Link(LinkKind.ANSWERS, debate.state.thread_id, debate.head)
 
 
 def _is_free(hall: Hall, thread_id: str) -> bool:

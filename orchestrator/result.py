@@ -9,7 +9,6 @@ from typing import Any
 from orchestrator.decision.record import DecisionRecord
 from orchestrator.errors import DebateError
 from orchestrator.hall.debate import DEGRADED, Debate, Line
-from orchestrator.hall.entries import plain
 from orchestrator.hall.terms import Status
 from orchestrator.journal import Uncertain
 from orchestrator.question import Named
@@ -167,15 +166,16 @@ def answered(
     uncertain: Sequence[Uncertain],
     exit_code: int,
 ) -> dict[str, Any]:
-    """The outcome of a question about a debate, with every turn, constraint and citation that the answer names."""
+    """The outcome of a question about a debate, with every turn, constraint and citation that the answer names.
+
+    Who asked adds the question, and the debate that it is about.
+    """
     body = debate.turns[-1].turn if debate.turns else None
     return {
         **_NO_ANSWER,
         "thread_id": record.thread_id,
-        "about": plain(record.answers) if record.answers else None,
         "status": record.status,
         "exit_code": exit_code,
-        "question": record.question,
         "answer": debate.synthesis.words if debate.synthesis else None,
         "names": [{"name": each.name, "exists": each.problem is None, "problem": each.problem} for each in named],
         "incomplete": list(record.incomplete),

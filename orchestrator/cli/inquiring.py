@@ -21,11 +21,12 @@ from orchestrator.errors import DebateError, RunPaused
 from orchestrator.evidence import with_broken_marked
 from orchestrator.export.marks import marks_of
 from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import plain
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_words
 from orchestrator.hall.terms import Status
 from orchestrator.holding import Run
-from orchestrator.inquiry import AnswerWanted, debate_to_ask, earlier_answer, hold_answer, prepare
+from orchestrator.inquiry import AnswerWanted, debate_to_ask, earlier_answer, hold_answer, link_to, prepare
 from orchestrator.journal import Journal
 from orchestrator.plan import Plan
 from orchestrator.question import Named, Question
@@ -45,6 +46,7 @@ class Inquirer:
     wanted: AnswerWanted
     as_json: bool
     quiet: bool
+    debate: Debate | None = None  # the one that is asked about, once it is found
     thread_id: str | None = None  # of the answer, once it is open
     quote: Quote | None = None
     paid: Paid = field(default_factory=Paid)
@@ -58,7 +60,9 @@ class Inquirer:
     def told(self) -> dict[str, Any]:
         """What every outcome says in JSON."""
         quoted = self.quote.described() if self.quote else None
-        return {"question": self.wanted.question, "thread_id": self.thread_id, "quote": quoted}
+        about = link_to(self.debate) if self.debate else None
+        told = {"about": plain(about) if about else None, "question": self.wanted.question}
+        return {**told, "thread_id": self.thread_id, "quote": quoted}
 
 
 def ask(inquirer: Inquirer) -> int:
@@ -70,7 +74,7 @@ def _ask(inquirer: Inquirer) -> int:
     wanted = inquirer.wanted
     require_words(wanted.question, "question")
     with Hall.open() as hall:
-        debate = debate_to_ask(hall, inquirer.about)
+        debate = inquirer.debate = debate_to_ask(hall, inquirer.about)
         known = None if wanted.again else earlier_answer(hall, debate, wanted.question)
         if known is not None and known.state.status is not Status.ACTIVE:
             inquirer.thread_id = known.state.thread_id

@@ -108,6 +108,7 @@ def test_a_limit_stops_it_and_the_last_line_says_how_it_goes_on(ask: Command, ta
     assert stopped.stderr.splitlines()[-1] == f"Go on with: {again}"
     outcome = json_of(ask("--cost-limit", "0.0001", "--json"))
     assert (outcome["exit_code"], outcome["error"]["code"], outcome["thread_id"]) == (5, "limit", ANSWER)
+    assert outcome["about"]["head"] == head()
     assert json_of(ask("--cost-limit", "1", "--json"))["thread_id"] == ANSWER
 
 
