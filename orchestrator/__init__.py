@@ -20,12 +20,14 @@ The parts, in the order in which they are best read:
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
     asking.py  settling.py           votes, refinements and the account, from the last synthesis to the end
     imagined.py  quote.py            a debate that nobody has held yet; what it will take
+    holding.py        a process holds a thread: lease, journal, limits, and how it ends
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
     taking_up.py  resuming.py        a later process goes on with a run; what it needs for that
     watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own
     export/  signing.py              a debate and its record as text, and who signed it
     wanted.py  run_folder.py  result.py     what was asked for; what a run leaves behind
     api.py  outcome.py               whole debates from Python; what one came to
+    question.py  inquiry.py          a question about a debate, asked after the fact, and answered from its ledger
     mcp_server/       the hall and its runs as MCP
     cli/              run-debate and debate-hall
 
