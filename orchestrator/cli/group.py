@@ -14,15 +14,21 @@ from typing import ParamSpec
 
 import click
 
-from orchestrator.cli.completing import threads
-from orchestrator.cli.ending import Exit
+from orchestrator.cli.completing import on_shelf, threads
 from orchestrator.cli.help import Contents
-from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
+from orchestrator.cli.manual import ENVIRONMENT, EXIT_STATUS, FILES
 
 P = ParamSpec("P")
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 THREAD = click.argument("thread_id", metavar="THREAD", shell_complete=threads)
+MODELS = click.option(
+    "--models",
+    default="models",
+    metavar="NAME|FILE",
+    shell_complete=on_shelf("configs"),
+    help="The models file. [default: models]",
+)
 A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 KEY_NAME = click.option("--name", default="default", show_default=True, help="Which key.")
 
@@ -33,7 +39,7 @@ KEY_NAME = click.option("--name", default="default", show_default=True, help="Wh
     more={
         "Files": FILES,
         "Environment": ENVIRONMENT,
-        "Exit status": exit_status(Exit.DECIDED, Exit.FAILED, Exit.USAGE, Exit.LEDGER_BROKEN),
+        "Exit status": EXIT_STATUS,
     },
 )
 @click.version_option(package_name="run-debate")

@@ -10,7 +10,11 @@ FILES: Rows = (
     ("./recipes, ./agents, ./configs", "Your own, before those of your config folder and the bundled ones."),
     ("~/.config/debate-hall/", "Your config folder: recipes, agents, configs, keys in configs/.env, keys that sign."),
     ("~/.local/state/debate-hall/", "Your state folder: hall.sqlite3, every debate on this machine."),
-    ("~/Library/Application Support/debate-hall/", "On macOS: both of them."),
+    ("~/.cache/debate-hall/reports/", "Reports that `debate-hall show --open` opened."),
+    (
+        "~/Library/Application Support/debate-hall/",
+        "On macOS: your config and your state folder; the cache is in ~/Library/Caches.",
+    ),
 )
 ENVIRONMENT: Rows = (
     ("ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …", "Keys of providers; see `debate-hall doctor`."),
@@ -23,12 +27,10 @@ ENVIRONMENT: Rows = (
         "Addresses of local model servers (a,b), in place of the usual ports.",
     ),
     ("OLLAMA_HOST", "Where Ollama listens."),
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "What stands in place of ~/.config and ~/.local/state."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME", "In place of ~/.config, ~/.local/state and ~/.cache."),
+    ("PAGER, LESS", "What `debate-hall show` and `search` show long answers with; else less."),
+    ("BROWSER", "What `debate-hall show --open` opens reports with."),
     ("NO_COLOR", "Any value: no colour."),
     ("OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER", "Traces of runs, with `pip install 'run-debate[otel]'`."),
 )
-
-
-def exit_status(*codes: Exit) -> Rows:
-    """Exit codes with what each means; all of them unless some are named."""
-    return [(str(int(code)), f"{code.meaning[0].upper()}{code.meaning[1:]}.") for code in codes or tuple(Exit)]
+EXIT_STATUS: Rows = tuple((str(int(code)), f"{code.meaning[0].upper()}{code.meaning[1:]}.") for code in Exit)

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from orchestrator.cli.amounts import DOLLARS, SECONDS, TOKENS
 from orchestrator.cli.completing import files, on_shelf, threads, tiers
 from orchestrator.cli.help import Page
-from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
+from orchestrator.cli.manual import ENVIRONMENT, EXIT_STATUS, FILES
 
 OPTIONS = {
     "What is debated, and how": ("recipe", "tier", "consensus", "early_close", "thread_id"),
@@ -32,7 +32,7 @@ OPTIONS = {
 @click.command(
     cls=Page,
     options=OPTIONS,
-    more={"Files": FILES, "Environment": ENVIRONMENT, "Exit status": exit_status()},
+    more={"Files": FILES, "Environment": ENVIRONMENT, "Exit status": EXIT_STATUS},
 )
 @click.argument("topic", required=False, metavar="TOPIC")
 @click.option(
@@ -127,6 +127,7 @@ OPTIONS = {
 @click.option(
     "--events",
     metavar="FILE|-",
+    shell_complete=files,
     help="Append what happens to FILE, one JSON object a line; - is standard output, in place of the decision.",
 )
 @click.option("--interactive", "-i", is_flag=True, help="After each round, ask you what you have to say.")
@@ -187,7 +188,9 @@ def run_debate(
     from orchestrator.wanted import Wanted
 
     if events == "-" and as_json:
-        raise click.UsageError("--json and --events - cannot both have standard output; name a file for the events.", ctx)
+        raise click.UsageError(
+            "--json and --events - cannot both have standard output; name a file for the events.", ctx
+        )
     folder = Path(os.path.expanduser(out)) if out is not None else None
     call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet, not no_color, events, interactive, name)
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}

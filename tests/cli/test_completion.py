@@ -93,7 +93,8 @@ def test_words_of_a_list_are_offered_and_paths_are_left_to_the_shell() -> None:
     assert values(run_debate, "--tier", "3:") == ["3:security", "3:innovation", "3:architecture"]
     assert values(run_debate, "--format", "") == ["json", "octave", "adr", "html"]
     assert values(debate_hall, "list", "--status", "s") == ["synthesis", "stalemate"]
-    assert offered(run_debate, "--context", "docs/") == [("file", "docs/")]
+    for option in ("--context", "--adr", "--events"):
+        assert offered(run_debate, option, "docs/") == [("file", "docs/")]
     assert offered(debate_hall, "verify", "--file", "deb") == [("file", "deb")]
     assert "force-close" in values(debate_hall, "")
     assert values(run_debate, "--cost") == ["--cost-limit"]

@@ -10,7 +10,7 @@ import click
 
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.help import SETTINGS, Contents, Rows, summary
-from orchestrator.cli.manual import ENVIRONMENT, FILES, exit_status
+from orchestrator.cli.manual import ENVIRONMENT, EXIT_STATUS, FILES
 from orchestrator.cli.run_debate import run_debate
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def page() -> str:
         *(f"## {name}\n\n```text\n{_help(name, command)}\n```\n" for name, command in everything()),
         f"## Files\n\n{_table('file', FILES)}",
         f"## Environment\n\n{_table('variable', ENVIRONMENT)}",
-        f"## Exit status\n\n{_table('code', exit_status())}",
+        f"## Exit status\n\n{_table('code', EXIT_STATUS)}",
     ]
     return "\n".join(parts)
 

@@ -6,16 +6,8 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.completing import SHELLS, on_shelf
-from orchestrator.cli.group import AS_JSON, command, debate_hall
-
-MODELS = click.option(
-    "--models",
-    default="models",
-    metavar="NAME|FILE",
-    shell_complete=on_shelf("configs"),
-    help="The models file. [default: models]",
-)
+from orchestrator.cli.completing import SHELLS
+from orchestrator.cli.group import AS_JSON, MODELS, command, debate_hall
 
 
 @AS_JSON

@@ -8,7 +8,7 @@ from decimal import Decimal
 import click
 
 from orchestrator.cli.amounts import DOLLARS
-from orchestrator.cli.group import AS_JSON, THREAD, command
+from orchestrator.cli.group import AS_JSON, MODELS, THREAD, command
 
 
 @AS_JSON
@@ -50,7 +50,7 @@ def say(
 
 @AS_JSON
 @click.option("--model", multiple=True, metavar="MODEL", help="Who answers; again for a fallback. [the debate's Door]")
-@click.option("--models", default="models", metavar="NAME|FILE", help="The models file. [default: models]")
+@MODELS
 @click.option("--cost-limit", type=DOLLARS, metavar="USD", help="Spend at most this on the answer.")
 @click.option("--assume-price", metavar="IN/OUT", help="What a model of unknown price costs: USD per million tokens.")
 @click.option("--again", is_flag=True, help="Ask even if the same was answered before.")
