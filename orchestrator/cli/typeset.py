@@ -6,6 +6,7 @@ as, and where the reading of its Markdown would drop a word it stands as it was 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import ClassVar
@@ -42,9 +43,9 @@ def console_for(columns: int) -> Console:
 
 
 def written(console: Console) -> str:
-    """Returns what was printed to a console of `console_for`."""
+    """Returns what was printed to a console of `console_for`, without the blanks with which it fills lines."""
     assert isinstance(console.file, StringIO), "console_for makes it"
-    return console.file.getvalue()
+    return re.sub(" +$", "", console.file.getvalue(), flags=re.MULTILINE)
 
 
 def _set(part: Part, width: int) -> Iterator[RenderableType]:

@@ -17,6 +17,7 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp_types import Tool
 
+from orchestrator import report_copies
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server import build
 from orchestrator.mcp_server.refusals import harmless
@@ -254,6 +255,16 @@ async def test_a_redacted_turn_leaves_its_reason(call: Call, refused: Refused, o
     assert (turn["redacted"], turn["content"]) == (True, "[REDACTED: private]")
     again = await refused("tombstone_turn", thread_id=THREAD, turn_index=0, reason="private")
     assert again.startswith("already_redacted: ")
+
+
+async def test_a_redaction_takes_the_report_that_was_opened_with_it(
+    call: Call, opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    await call("add_turn", thread_id=THREAD, role="Wind", content="my address")
+    copies = [report_copies.keep(name, "my address") for name in (THREAD, "2026-01-06-other")]
+    await call("tombstone_turn", thread_id=THREAD, turn_index=0, reason="private")
+    assert [copy.exists() for copy in copies] == [False, True]
 
 
 async def test_debates_are_listed_by_status_and_by_words(call: Call) -> None:
