@@ -9,12 +9,13 @@ from typing import NamedTuple, Self
 from orchestrator.decision.ballot import answers_of
 from orchestrator.decision.constraints import CLOSE, statements
 from orchestrator.decision.decided import Dissent, VoteCast
+from orchestrator.decision.people import named
 from orchestrator.decision.record import DecisionRecord, make_record
 from orchestrator.errors import ConfigurationError
 from orchestrator.evidence import Evidence, with_broken_marked
 from orchestrator.hall.debate import ANSWER, Debate, answer_to
-from orchestrator.hall.entries import Refined, Vote
-from orchestrator.hall.terms import Role, Status
+from orchestrator.hall.entries import Note, Refined, SeatRecord, Vote
+from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan
 
 INCOMPLETE = "What is incomplete"  # the heading of the list
@@ -124,7 +125,7 @@ def _in_a_row(parts: Iterable[str]) -> str:
 
 
 class Word(NamedTuple):
-    """A vote or a refinement: what it is, the names of who wrote it (seat, agent, model), its words."""
+    """A vote, a refinement or a note to the table: what it is, who wrote it (seat, agent, model), its words."""
 
     heading: str
     by: tuple[str, ...]
@@ -137,7 +138,7 @@ class Told:
 
     Args:
         first: what is to be said of its decision, before everything else.
-        settling: its votes and refinements, in order.
+        settling: its votes, refinements and notes to the table, in order.
         objections: those that stand against its decision, a line each.
         incomplete: what of the decision does not hold, a sentence each.
         evidence: what was on the table, against which citations are checked.
@@ -171,13 +172,21 @@ class Told:
 
 
 def _settling(debate: Debate, votes: Iterable[VoteCast]) -> Iterator[Word]:
-    cast = iter(votes)
-    for line in debate.of(Vote, Refined):
-        body = line.entry.body
-        assert isinstance(body, Vote | Refined), "nothing else was asked for"
-        by = (body.seat.slot, body.seat.agent, body.seat.answered) if body.seat else ()
-        heading = f"Refinement {body.number} by Door" if isinstance(body, Refined) else _vote(body, next(cast, None))
-        yield Word(heading, by, line.words)
+    cast, remarks = iter(votes), iter(debate.remarks)
+    for line in debate.of(Vote, Refined, Note):
+        match line.entry.body:
+            case Vote() as vote:
+                yield Word(_vote(vote, next(cast, None)), _written_by(vote.seat), line.words)
+            case Refined() as refined:
+                yield Word(f"Refinement {refined.number} by Door", _written_by(refined.seat), line.words)
+            case Note(about=About.REMARK):
+                remark = next(remarks)
+                by = named(remark.by, remark.human)
+                yield Word(f"N{remark.number}: a note to the table", (by,), line.words)
+
+
+def _written_by(seat: SeatRecord | None) -> tuple[str, ...]:
+    return (seat.slot, seat.agent, seat.answered) if seat else ()
 
 
 def _vote(body: Vote, cast: VoteCast | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.decision.people import named
 from orchestrator.export.marks import INCOMPLETE, Told, source_of
 from orchestrator.export.safe import listed, one_line, quote
 from orchestrator.hall.debate import Debate
@@ -31,7 +32,8 @@ def _blocks(debate: DebateResult, ledger: Debate) -> Iterator[str]:
     yield quote(debate["topic"])
     for turn in debate.get("transcript", []):
         yield f"## T{turn['turn_index'] + 1}: {turn['role']} ({turn['cognition']}), round {turn['round']}"
-        yield from _speaker([turn["agent_role"], turn["model"]])
+        agent = turn["agent_role"]
+        yield from _speaker([named(agent, turn.get("human")) if agent else None, turn["model"]])
         yield quote(beside.marked(turn["content"]))
     for word in beside.settling:
         yield f"## {word.heading}"
