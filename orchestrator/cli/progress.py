@@ -118,6 +118,12 @@ def _(event: events.SynthesisRefined) -> str:
 
 
 @line_of.register
+def _(event: events.PersonSpoke) -> str:
+    what = f"spoke as {event.role}" if event.role else "left a note for Door"
+    return f"  {event.by} {what}: {event.name}, which Door answers by this name"
+
+
+@line_of.register
 def _(event: events.Settled) -> str:
     return f"  nothing is open any more; {counted(event.turns, 'planned turn')} not needed"
 
