@@ -254,6 +254,18 @@ async def test_nobodys_words_are_told_unless_they_are_wanted(hall: AnyHall, trac
         assert messages == [None] * 3
 
 
+@pytest.mark.parametrize("words", [False, True])
+async def test_a_failure_has_its_code_and_its_sentence_only_where_that_is_wanted(
+    hall: AnyHall, traced: Traced, words: bool
+) -> None:
+    refused = speaking(lambda request: AuthenticationFailed(f"no key for {SECRET}", model=request.model))
+    with pytest.raises(RunPaused):
+        await debate(hall, traced, plan_of("speed"), refused, words)
+    failed = [span for span in traced.spans if span.name.startswith("chat")]
+    assert {(span.attributes or {})["error.type"] for span in failed} == {"authentication"}
+    assert {SECRET in str(span.status.description) for span in failed} == {words}
+
+
 def test_each_provider_has_the_conventions_name() -> None:
     known = {value.value for value in conventions.GenAiProviderNameValues}
     assert set(PROVIDERS.values()) <= known
