@@ -34,6 +34,7 @@ def test_there_is_a_page_for_each_task() -> None:
         "security-review",
         "weekly-review",
         "agents-and-skills",
+        "people",
         "own-recipes-and-agents",
         "ci",
         "operations",
