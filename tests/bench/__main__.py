@@ -14,12 +14,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the provider on loopback, which the tests use too
 
-from bench import commit, latency, mcp_startup, startup
+from bench import commit, latency, mcp_startup, search, startup
 
 BENCHMARKS = {
     "commit": commit.measure,
     "latency": latency.measure,
     "startup": startup.measure,
+    "search": search.measure,
     "mcp": mcp_startup.measure,
 }
 
