@@ -28,7 +28,7 @@ KEYS = {
     *("cost_usd", "rehearsal", "degraded", "substitutions", "uncertain", "warnings", "files", "error", "quote"),
 }
 TURN_KEYS = {
-    *("turn_index", "round", "role", "cognition", "agent", "lens", "model", "content", "usage", "cost_usd"),
+    *("turn_index", "round", "role", "cognition", "agent", "human", "lens", "model", "content", "usage", "cost_usd"),
 }
 
 
@@ -62,6 +62,7 @@ async def test_a_run_that_decided_tells_everything(hall: Hall) -> None:
         "role": "Wall",
         "cognition": "ETHOS",
         "agent": "critical-engineer",
+        "human": False,
         "lens": "attack surface and trust boundaries",
         "model": "test/answered",
         "usage": {"input": 200, "cached": 80, "output": 20},  # the checklist and the turn
