@@ -70,7 +70,8 @@ class Outlet(Generic[T]):
     def __init__(self, hand_on: Callable[[T], None]) -> None:
         self._hand_on = hand_on
         self._waiting: deque[T] = deque()
-        self._beside = Beside(self._work)
+        self._handing = threading.Lock()
+        self._beside = Beside(self.flush)
 
     def __call__(self, thing: T) -> None:
         self._waiting.append(thing)
@@ -84,6 +85,8 @@ class Outlet(Generic[T]):
         """
         self._beside.close()
 
-    def _work(self) -> None:
-        while self._waiting:
-            self._hand_on(self._waiting.popleft())
+    def flush(self) -> None:
+        """Hands on what waits, now."""
+        with self._handing:
+            while self._waiting:
+                self._hand_on(self._waiting.popleft())

@@ -31,6 +31,7 @@ class Telling:
         readers: of its events.
         closing: what each of them has to end with, in order.
         display: the live view, where there is one.
+        lines: the plain lines, where those are told.
     """
 
     def __init__(
@@ -38,8 +39,9 @@ class Telling:
         readers: tuple[Reader, ...] = (),
         closing: tuple[Callable[[], None], ...] = (),
         display: Display | None = None,
+        lines: Outlet[str] | None = None,
     ) -> None:
-        self.readers, self._closing, self._display = readers, list(closing), display
+        self.readers, self._closing, self._display, self._lines = readers, list(closing), display, lines
 
     @property
     def is_seen(self) -> bool:
@@ -47,7 +49,9 @@ class Telling:
         return self._display is not None
 
     def away(self) -> AbstractContextManager[None]:
-        """Leaves the terminal to somebody else for a while."""
+        """Leaves the terminal, with all that was told so far, to somebody else for a while."""
+        if self._lines is not None:
+            self._lines.flush()
         return self._display.away() if self._display else nullcontext()
 
     def close(self) -> None:
@@ -74,6 +78,7 @@ def telling(plan: Plan, *, quiet: bool, colour: bool, events: str | None, debate
     readers: list[Reader] = []
     closing: list[Callable[[], None]] = []
     display: Display | None = None
+    lines: Outlet[str] | None = None
     if events is not None:
         log = Outlet(EventLog(events))
         readers.append(log)
@@ -90,7 +95,7 @@ def telling(plan: Plan, *, quiet: bool, colour: bool, events: str | None, debate
         lines = Outlet(tell)
         readers.append(progress_lines(lines))
         closing.insert(0, lines.close)
-    return Telling(tuple(readers), tuple(closing), display)
+    return Telling(tuple(readers), tuple(closing), display, lines)
 
 
 def _terminal() -> int | None:

@@ -66,10 +66,18 @@ class Display:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Leaves the terminal to somebody else for a while."""
+        """Leaves the terminal, with all that was told so far, to somebody else for a while."""
         with self._drawing:
-            self._region.erase()
-            yield
+            if self._view is None:
+                yield
+                return
+            self._region.draw(self._news(), [])
+            self._errors.__exit__(None, None, None)
+            try:
+                yield
+            finally:
+                self._errors.__enter__()
+        self._beside.wake()
 
     def close(self) -> None:
         """Takes the view off the terminal; what it left above stays."""
@@ -92,11 +100,15 @@ class Display:
         with self._drawing:
             with self._changing:
                 view = self._view
-                if view is not None and not self._region.is_in_front:
-                    return
-                news, self._above = self._above, []
-            above = [line for lines in news for line in lines(self._console)]
-            self._region.draw(above, picture(view, time.monotonic(), *self._region.size) if view else [])
+            if view is not None and not self._region.is_in_front:
+                return
+            self._region.draw(self._news(), picture(view, time.monotonic(), *self._region.size) if view else [])
+
+    def _news(self) -> list[Text]:
+        """What is to stand above from now on."""
+        with self._changing:
+            news, self._above = self._above, []
+        return [line for lines in news for line in lines(self._console)]
 
     def _resized(self, number: int, frame: FrameType | None) -> None:
         self._beside.wake()

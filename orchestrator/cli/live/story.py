@@ -46,7 +46,10 @@ def _first_lines(text: str, width: int, console: Console) -> Iterator[Text]:
     for paragraph in paragraphs:
         lines += _wrapped(plain(paragraph), width, console)
         if len(lines) > _LINES:
-            lines[_LINES - 1].append(" …")
+            last = lines[_LINES - 1]
+            last.truncate(max(width - 2, 1), overflow="crop")
+            last.rstrip()
+            last.append(" …")
             break
     yield from lines[:_LINES]
 
