@@ -56,4 +56,6 @@ def _first_lines(text: str, width: int, console: Console) -> Iterator[Text]:
 
 def _wrapped(words: Text, width: int, console: Console) -> Iterator[Text]:
     words.no_wrap = False
-    yield from words.wrap(console, max(width, 1))
+    for line in words.wrap(console, max(width, 1)):
+        line.rstrip()
+        yield line
