@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from halls import OTHER, THREAD, database, every_kind, hall_in
 from orchestrator.errors import InvalidInput
 from orchestrator.hall import sqlite, sqlite_search
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.ledger import StoredLine
 from orchestrator.hall.search import read
 
 SECRET = "qzmillerheron"  # an index keeps words in order and leaves out what they begin with in common
@@ -138,6 +139,17 @@ def _execute(path: Path, sql: str) -> None:
         db.execute(sql)
 
 
+def test_the_index_of_a_hall_that_was_restored_from_a_backup_is_made_again(folder: Path) -> None:
+    for words in ("first", "second"):
+        with hall_in(folder) as hall:
+            hall.init_debate(THREAD, f"The {words} topic?")
+            if words == "second":
+                hall.add_turn(THREAD, "Wind", "More than was read before.")
+            assert places(hall, words) == [(THREAD, "topic")]
+        for path in folder.glob("hall.sqlite3*"):
+            path.unlink()
+
+
 def test_an_unchanged_hall_is_not_read_again(filled: Hall, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert places(filled, "log") == [(THREAD, "T1")]
     before = (folder / sqlite_search.FILE).stat()
@@ -209,6 +221,27 @@ def test_what_an_index_still_holds_of_a_redacted_text_is_not_shown(
     assert places(searched, SECRET) == []
 
 
+def test_what_a_search_read_just_before_a_redaction_does_not_stay_in_the_index(
+    filled: Hall, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_lines = sqlite.SQLiteStore.lines_from
+    erased: list[str] = []
+
+    def read_then_redact(self: sqlite.SQLiteStore, thread_id: str, seq: int) -> Sequence[StoredLine]:
+        lines = read_lines(self, thread_id, seq)
+        if thread_id == THREAD and not erased:
+            with hall_in(folder) as another:
+                erased.append(another.tombstone_turn(THREAD, 1, "It named a customer.")["erased"])
+        return lines
+
+    monkeypatch.setattr(sqlite, "CHECKPOINT_TIMEOUT_MS", 1)
+    monkeypatch.setattr(sqlite.SQLiteStore, "lines_from", read_then_redact)
+    assert places(filled, SECRET) == []
+    assert erased == ["pending"]
+    with hall_in(folder):
+        assert residue(folder) == []
+
+
 def test_a_hall_that_was_never_searched_has_no_index_after_a_redaction(filled: Hall, folder: Path) -> None:
     filled.tombstone_turn(THREAD, 1, "It named a customer.")
     assert not list(folder.glob(f"{sqlite_search.FILE}*"))
@@ -218,6 +251,7 @@ KILLED = """
 import os, signal, sys
 from orchestrator.hall import sqlite
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.ledger import StoredLine
 sqlite.SQLiteStore.erase_traces = lambda self: os.kill(os.getpid(), signal.SIGKILL)
 with Hall.open(sys.argv[1]) as hall:
     assert hall.search_debates(sys.argv[3])["hits"]
