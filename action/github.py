@@ -92,7 +92,7 @@ class GitHub:
         return self._json("POST", f"{self._repo}/issues/{number}/comments", {"body": body})
 
     def change_comment(self, id: int, body: str) -> Any:
-        return patiently(lambda: self._json("PATCH", f"{self._repo}/issues/comments/{id}", {"body": body}))
+        return self._json("PATCH", f"{self._repo}/issues/comments/{id}", {"body": body})
 
     def login(self) -> str:
         """Whose token it is. Only GraphQL tells that of every kind of token."""

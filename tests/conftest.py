@@ -6,7 +6,10 @@ import ipaddress
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,7 +67,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "oracle" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
-        if "model_server" in getattr(item, "fixturenames", ()) or item.path.name == "test_litellm.py":
+        asks_models = {"model_server", "ready_commands"}.intersection(getattr(item, "fixturenames", ()))
+        if asks_models or item.path.name == "test_litellm.py":
             item.add_marker(pytest.mark.xdist_group("litellm"))
 
 
@@ -106,3 +110,21 @@ def model_server() -> Iterator[ModelServer]:
 
     with ModelServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def ready_commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for the PATH in which run-debate and debate-hall start at once; see `ready_commands.py`."""
+    from ready_commands import write_shims
+
+    folder = tmp_path_factory.mktemp("bin")
+    address = tmp_path_factory.mktemp("ready") / "socket"
+    script = Path(__file__).with_name("ready_commands.py")
+    command, pipe = [sys.executable, str(script), str(address)], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        write_shims(folder, address)
+        yield folder
+        server.stdin.close()

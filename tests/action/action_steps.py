@@ -9,7 +9,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,7 +80,6 @@ class Runner:
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
             "NO_PROXY": "127.0.0.1",
-            "RUN_DEBATE_PYTHON": sys.executable,
             "GITHUB_API_URL": github.url,
             "GITHUB_GRAPHQL_URL": f"{github.url}/graphql",
             "GITHUB_REPOSITORY": REPOSITORY,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -117,7 +118,7 @@ def test_what_a_fork_wrote_is_only_words(runner: MakeRunner, github: GitHubStand
     )
     fork = {"sha": HEAD, "ref": HOSTILE, "repo": {"full_name": "stranger/billing"}}
     event = pull_request(title=HOSTILE, body=planted, head=fork, user={"login": "mara"})
-    place = runner()
+    place = runner(RUN_DEBATE_PYTHON=sys.executable)  # here in processes as they are started on a runner
     (place.workspace / "orchestrator.py").write_text("raise SystemExit('imported from the checkout')\n")
     (place.workspace / "recipes").mkdir()
     (place.workspace / "recipes" / "speed.yaml").write_text("name: speed\nsummary: The fork's own.\n")
@@ -166,6 +167,24 @@ def test_a_run_that_stops_at_its_limit_says_so_and_keeps_its_ledger(
     kept = json.loads(Path(job.used["upload"]["path"], "debate.json").read_text())
     assert kept["thread_id"] == job.outputs["debate"]["thread-id"]
     assert model_server.calls == []
+
+
+def test_run_debate_is_given_the_keys_and_nothing_by_which_the_workflow_could_be_written_to(
+    runner: MakeRunner, tmp_path: Path, interpreter: Path
+) -> None:
+    played = tmp_path / "played"
+    shutil.copytree(interpreter.parents[1], played, symlinks=True)
+    (played / "bin" / "run-debate").unlink()
+    (played / "bin" / "run-debate").write_text(f"#!/bin/sh\nenv >{tmp_path}/seen\nexit 1\n")
+    (played / "bin" / "run-debate").chmod(0o755)
+    place = runner(RUN_DEBATE_PYTHON=str(played / "bin" / "python"), OPENAI_API_KEY=KEY, ACTIONS_RUNTIME_TOKEN="x")
+    job = place.run(pull_request())
+    assert job.says("error") == ["run-debate ended with exit code 1 and no answer; the log says why."]
+    seen = dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
+    assert seen["OPENAI_API_KEY"] == KEY
+    assert seen["DEBATE_HALL_STATE_DIR"] == f"{place.temp}/run-debate/hall"
+    withheld = ("ACTIONS_", "INPUT_", "GITHUB_TOKEN", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+    assert [name for name in seen if name.startswith(withheld)] == []
 
 
 def test_a_diff_that_github_does_not_show_is_taken_file_by_file(runner: MakeRunner, github: GitHubStandIn) -> None:

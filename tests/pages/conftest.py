@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from page_shell import ROOT
-from ready_commands import write_shims
 
 from endpoint import ModelServer
 
@@ -22,20 +20,6 @@ FILES = {
     "src/queue.py": "RETRIES = 3\n",
 }
 RECORD = ROOT / "docs/examples/evidence/adr/0007-invoices-leave-from-the-ledger.md"
-
-
-@pytest.fixture(scope="session")
-def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with the commands, for the PATH."""
-    folder = tmp_path_factory.mktemp("bin")
-    address = tmp_path_factory.mktemp("ready") / "socket"
-    script = Path(__file__).with_name("ready_commands.py")
-    with subprocess.Popen([sys.executable, str(script), str(address)], stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        assert server.stdout.readline() == b"ready\n"
-        write_shims(folder, address)
-        yield folder
-        server.terminate()
 
 
 @pytest.fixture
@@ -60,7 +44,7 @@ def _git(folder: Path, more: dict[str, str], *arguments: str) -> None:
 
 
 @pytest.fixture
-def environment(tmp_path: Path, ready: Path, model_server: ModelServer) -> dict[str, str]:
+def environment(tmp_path: Path, ready_commands: Path, model_server: ModelServer) -> dict[str, str]:
     """A home in which the models file names a provider on loopback; run-debate's own checkout is in ~/run-debate."""
     home = tmp_path / "home"
     configs = home / ".config" / "debate-hall" / "configs"
@@ -69,7 +53,7 @@ def environment(tmp_path: Path, ready: Path, model_server: ModelServer) -> dict[
     (home / "run-debate").symlink_to(ROOT)
     return {
         "HOME": str(home),
-        "PATH": f"{ready}:{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+        "PATH": f"{ready_commands}:{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
         "OPENAI_API_KEY": "not-like-any-key-0815",
         "DEBATE_HALL_STAND_INS": "none",
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",

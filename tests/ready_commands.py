@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -53,7 +54,7 @@ def serve(address: str) -> None:
     listening.listen()
     print("ready", flush=True)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a fork
-    while True:
+    while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
         caller, _ = listening.accept()
         message, streams, _, _ = socket.recv_fds(caller, 1 << 20, 3)
         if os.fork() == 0:
@@ -62,6 +63,7 @@ def serve(address: str) -> None:
             _be(json.loads(message), streams, caller)
         for descriptor in (*streams, caller.detach()):
             os.close(descriptor)
+    os._exit(0)  # what was loaded would take seconds to be cleared away
 
 
 def _be(asked: dict[str, Any], streams: list[int], caller: socket.socket) -> None:
