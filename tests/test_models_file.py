@@ -125,3 +125,5 @@ def test_streaming_is_a_default_that_each_model_may_change() -> None:
     file = parse_models(ROUTES + "models:\n  openai/o: {stream: false}\ndefaults: {stream: true}\n", "models.yaml")
     assert (file.endpoint("openai/o").stream, file.endpoint("gemini/g").stream) == (False, True)
     assert parse_models(ROUTES, "models.yaml").endpoint("gemini/g") == Endpoint()
+    never = parse_models(ROUTES + "defaults: {stream: false}\n", "models.yaml")
+    assert never.endpoint("gemini/g").stream is False  # which is more than to say nothing
