@@ -90,9 +90,11 @@ class PullRequest:
         """
         if self.event != "pull_request_target":
             return
-        command = ["git", "-C", str(checkout), "cat-file", "commit", "HEAD"]
-        asked = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        where = subprocess.run([*command[:3], "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+        git = ["git", f"--git-dir={checkout / '.git'}"]  # named, since a tree can look like a repository itself
+        asked, where = (
+            subprocess.run([*git, *command], capture_output=True, text=True, errors="replace", check=False)
+            for command in (("cat-file", "commit", "HEAD"), ("rev-parse", "HEAD"))
+        )
         header = asked.stdout.partition("\n\n")[0]
         if asked.returncode or where.returncode:
             raise ActionError(f"It cannot be told what is checked out: {asked.stderr.strip()}. Use actions/checkout.")

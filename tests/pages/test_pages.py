@@ -65,6 +65,13 @@ def test_the_crontab_calls_the_script_at_a_time_that_cron_understands() -> None:
     assert "weekly-review.sh" in commands(DOCS / "weekly-review.md")
 
 
+def test_how_it_works_names_files_that_there_are() -> None:
+    named = re.findall(r"`(?:orchestrator/)?(?:[\w/]+/)?(\w+\.py)`", (DOCS / "how-it-works.md").read_text())
+    there = {path.name for path in (ROOT / "orchestrator").rglob("*.py")}
+    assert len(named) > 10
+    assert set(named) - there == set()
+
+
 # ---------------------------------------------------------------- the Action in workflows
 
 
