@@ -17,7 +17,9 @@ import anyio.from_thread
 from building import LETTERS, THREAD, hall_at, hold, plan_of, resume, speech, turns_of, vote_text
 from hall.halls import HastyStore
 from orchestrator import saying
+from orchestrator.agenda import rounds_of
 from orchestrator.decision.ballot import Case, agree, standing_objections
+from orchestrator.decision.people import unanswered
 from orchestrator.drafts import Draft, Paid
 from orchestrator.events import Event, RoundStarted, SynthesisRefined, TurnCommitted, VoteCast
 from orchestrator.hall.debate import Debate, Line
@@ -242,8 +244,25 @@ def require_laws(table: Table, run_unused: tuple[Draft, ...]) -> None:
     require_no_turn_on_old_words(table, debate)
     require_every_draft_is_kept(table, debate, run_unused)
     require_nobody_speaks_too_often(table.plan, debate)
+    require_people_are_answered(debate)
     require_no_vote_on_another_synthesis(table, debate)
     require_the_ending_that_was_voted_for(table, debate)
+
+
+def require_people_are_answered(debate: Debate) -> None:
+    """When the run has closed a debate, its Door has answered every word of people, unless somebody else spoke as Door
+    since and nobody after that."""
+    if debate.synthesis is None or debate.synthesis.text == CLOSED_BY_HAND:
+        return
+    doors = [line for line in (*debate.turns, *debate.of(Refined)) if is_of_the_runs_door(line)]
+    last = max((line.entry.seq for line in doors), default=-1)
+    assert [word for word in unanswered(debate) if word.seq < last] == []
+
+
+def is_of_the_runs_door(line: Line) -> bool:
+    body = line.entry.body
+    is_door = isinstance(body, Refined) or (isinstance(body, Turn) and body.role is Role.DOOR)
+    return is_door and getattr(body, "seat", None) is not None
 
 
 def require_each_word_once(table: Table, debate: Debate) -> None:
@@ -349,7 +368,7 @@ def require_nobody_speaks_too_often(plan: Plan, debate: Debate) -> None:
     """A turn of somebody else takes the place of at most one of the runner's, of its role and round."""
     foreign = Counter((turn.round, turn.role) for turn in turns_of(debate) if not turn.seat)
     own = Counter((turn.round, turn.role) for turn in turns_of(debate) if turn.seat)
-    for planned in plan.rounds:
+    for planned in rounds_of(plan, debate):
         door = (planned.number, Role.DOOR)
         came_to_its_doors = own[door] > 0 and not foreign[door]  # a foreign Door ends the round for Wind and Wall
         for role in Role:

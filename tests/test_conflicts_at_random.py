@@ -31,6 +31,7 @@ from table import (
     require_no_turn_on_old_words,
     require_no_vote_on_another_synthesis,
     require_nobody_speaks_too_often,
+    require_people_are_answered,
     require_the_ending_that_was_voted_for,
     voted_on,
 )
@@ -58,6 +59,10 @@ def say(role: Role) -> Act:
     return lambda writer: writer.say(role)
 
 
+def say_as_a_person(role: Role) -> Act:
+    return lambda writer: writer.say_as_a_person(role)
+
+
 def pick(role: Role) -> Act:
     return lambda writer: writer.pick(role)
 
@@ -72,7 +77,8 @@ def two(first: Act, second: Act) -> Act:
 
 TURNS = [say(role) for role in Role]
 SETTLED = [Writer.refine, Writer.vote, Writer.object]
-SINGLE = [*TURNS, *map(pick, Role), Writer.note, Writer.extend, Writer.tombstone, *SETTLED]
+PEOPLE = [*map(say_as_a_person, Role), Writer.remark_as_a_person, Writer.ask_for_round, Writer.end]
+SINGLE = [*TURNS, *PEOPLE, *map(pick, Role), Writer.note, Writer.extend, Writer.tombstone, *SETTLED]
 ACTS = st.sampled_from([*SINGLE, *TURNS]) | st.builds(
     two, st.sampled_from(SINGLE).map(tried), st.sampled_from(SINGLE).map(tried)
 )
@@ -172,6 +178,7 @@ def require_the_laws_over_processes(
         require_barrier(debate)
         require_no_turn_on_old_words(table, debate)
         require_nobody_speaks_too_often(table.plan, debate)
+        require_people_are_answered(debate)
         require_no_vote_on_another_synthesis(table, debate)
         require_the_ending_that_was_voted_for(table, debate)
         asked = [(replace(request.task, said=()), request.messages) for request in table.model.requests]

@@ -24,19 +24,12 @@ from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
 from orchestrator.saying import Words
-from table import Table, Writer, require_laws, signed
+from table import Table, Writer, require_laws, require_people_are_answered, signed
 from test_conflicts import FIXED, MEDIATED, one_round
 
 pytestmark = [pytest.mark.anyio]
 
 A_SAYING = Words("The ledger tables must not be touched by a migration.", "maria", None)
-
-
-def require_answered(debate: Debate) -> None:
-    """Door answers every word of people, but for those that are its own last word."""
-    last = debate.at(debate.synthesis.entry.seq - 1) if debate.synthesis else None
-    own = {line.entry.seq for line in debate.turns if line.turn.human and line.turn.role is Role.DOOR}
-    assert [word for word in unanswered(debate) if word.seq not in own] == [], last
 
 
 # ---------------------------------------------------------------------------------------------- a turn, at each moment
@@ -58,7 +51,7 @@ async def test_a_persons_turn_is_heard_wherever_it_comes_and_door_answers_it_by_
     debate = table.debate()
     assert signed(debate) == expected
     require_laws(table, run.unused)
-    require_answered(debate)
+    require_people_are_answered(debate)
     (said,) = [line for line in debate.turns if line.turn.human]
     assert (said.turn.role, said.turn.agent_role, said.turn.seat) == (role, "maria", None)
     name = f"T{said.turn.turn_index + 1}"
@@ -76,7 +69,7 @@ async def test_a_note_to_door_is_read_by_all_who_speak_after_it_and_answered(tmp
     table = Table(tmp_path / "state", one_round(), {moment: Writer.remark_as_a_person})
     run = await table.hold()
     require_laws(table, run.unused)
-    require_answered(table.debate())
+    require_people_are_answered(table.debate())
     assert signed(table.debate()) == "WLLLD"
     assert [word.name for word in words_of_people(table.debate())] == ["N1"]
 
@@ -87,7 +80,7 @@ async def test_to_a_note_after_its_last_turn_door_says_its_last_word_again(tmp_p
     run = await table.hold()
     debate = table.debate()
     require_laws(table, run.unused)
-    require_answered(debate)
+    require_people_are_answered(debate)
     (refined,) = debate.of(Refined)
     assert debate.synthesis is not None
     assert debate.synthesis.text == refined.text
@@ -131,7 +124,7 @@ async def test_a_person_opens_another_round_in_a_fixed_debate_and_speaks_in_it(t
     run = await table.hold()
     assert signed(table.debate()) == "WLD · wLD"
     require_laws(table, run.unused)
-    require_answered(table.debate())
+    require_people_are_answered(table.debate())
 
 
 async def test_two_rounds_that_are_asked_for_are_two(tmp_path: Path) -> None:
@@ -246,7 +239,7 @@ async def test_words_wait_for_the_next_legal_moment_while_a_run_goes_on(
     assert [(line.turn.role, line.text) for line in debate.turns if line.turn.human] == [
         (role, "Mind the audit in March.")
     ]
-    require_answered(debate)
+    require_people_are_answered(debate)
     assert spoken[0].name in {word.name for word in words_of_people(debate)}
     assert len(debate.turns) - plan_of(recipe).turns == len(extensions(debate))
 
