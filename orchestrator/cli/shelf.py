@@ -123,13 +123,19 @@ def _keys(found: Speakers) -> Iterator[dict[str, str]]:
 
 def _defaults(defaults: Defaults, file: str) -> Iterator[dict[str, str]]:
     for name, value in defaults.model_dump().items():
-        shown = f"{value:g}" if isinstance(value, float) else str(value).lower()  # as a models file has it
-        yield _setting(name, shown, file if name in defaults.model_fields_set else BUILT_IN)
+        yield _setting(name, _as_written(value), file if name in defaults.model_fields_set else BUILT_IN)
     usual = Wanted()
     yield _setting("recipe", usual.recipe, BUILT_IN)
     yield _setting("context limit", f"{DEFAULT_TOKENS:,} tokens", BUILT_IN)
     yield _setting("cost, token and time limit", "none", "unless the recipe has one")
     yield _setting("when a seat fails", "pause", BUILT_IN)
+
+
+def _as_written(value: Any) -> str:
+    """A default as a models file has it, or in words where it has none: only `stream` is left to the occasion."""
+    if value is None:
+        return "in a live view"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
 def _variables() -> Iterator[dict[str, str]]:

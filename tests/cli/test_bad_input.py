@@ -542,13 +542,6 @@ def test_without_json_the_command_lines_own_errors_leave_standard_output_empty(s
     assert b"'pdf' is not one of 'json', 'octave', 'adr', 'html'." in result.stderr
 
 
-def test_an_option_that_is_not_there_yet_is_not_pretended(refused: Refused) -> None:
-    for option in ("--interactive", "--events"):
-        said = refused(option, "x", "Kafka?")
-        assert "No such option" in said
-        assert option in said
-
-
 # --------------------------------------------------------------------------------------------------- limits and prices
 
 

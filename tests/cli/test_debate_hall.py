@@ -574,7 +574,7 @@ def test_defaults_are_shown_as_a_models_file_has_them(
     routes = "routes: {PATHOS: [openai/o], ETHOS: [openai/o], LOGOS: [openai/o]}\n"
     Path("own.yaml").write_text(f"{routes}defaults: {{max_output_tokens: 1234567, timeout_s: 90}}\n")
     found = {setting["name"]: setting["value"] for setting in as_json(hall("config", "--models", "own.yaml", "--json"))}
-    assert (found["max_output_tokens"], found["timeout_s"], found["stream"]) == ("1234567", "90", "false")
+    assert (found["max_output_tokens"], found["timeout_s"], found["stream"]) == ("1234567", "90", "in a live view")
 
 
 def test_a_role_that_borrows_from_the_others_speaks_by_the_models_file(

@@ -1,4 +1,4 @@
-"""A question whose process is killed at any write, or beside its call, is answered by the next one for nothing twice."""
+"""A question whose process is killed at any write, or beside its call, is answered by the next one, nothing twice."""
 
 from __future__ import annotations
 

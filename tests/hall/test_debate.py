@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import HallError
 from orchestrator.hall import ledger, rules
 from orchestrator.hall.canonical import SaltedText
-from orchestrator.hall.debate import Debate, State, fold
+from orchestrator.hall.debate import Debate, Remark, State, fold
 from orchestrator.hall.entries import (
     Body,
     Closed,
@@ -267,5 +267,5 @@ def test_a_snapshot_shows_turns_and_notes_and_stays_as_it_was() -> None:
     assert [(said.number, said.round, said.role, said.text) for said in snapshot.turns] == [
         (1, 1, WIND, "Turn of Wind.")
     ]
-    assert snapshot.notes == ("some words",)
+    assert snapshot.notes == (Remark(1, "somebody", "some words"),)
     assert len(paper.verified().snapshot().turns) == 2
