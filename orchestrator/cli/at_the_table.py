@@ -71,9 +71,7 @@ class AtTheTable:
         away: takes what else shows the run off the terminal meanwhile.
     """
 
-    def __init__(
-        self, hall: Hall, thread_id: str, name: str, away: Callable[[], AbstractContextManager[None]]
-    ) -> None:
+    def __init__(self, hall: Hall, thread_id: str, name: str, away: Callable[[], AbstractContextManager[None]]) -> None:
         self._hall, self._thread_id, self._name, self._away = hall, thread_id, name, away
         self._waiting: list[Words] = []
         self._lines = _Lines()

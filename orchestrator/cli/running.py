@@ -131,9 +131,7 @@ async def _debate(hall: Hall, plan: Plan, place: Place, topic: str, people: Peop
     await in_thread(open_debate, hall, plan, place.thread_id, topic)
     how = TakeUp(folder=_absolute(place.folder), adr=_absolute(place.adr))
     told = place.telling
-    return await hold(
-        hall, plan, place.thread_id, place.paid, *told.readers, how=how, seen=told.is_seen, people=people
-    )
+    return await hold(hall, plan, place.thread_id, place.paid, *told.readers, how=how, seen=told.is_seen, people=people)
 
 
 def _absolute(folder: Path | None) -> str | None:
