@@ -108,9 +108,11 @@ def _bare(line: str) -> str:
     return re.sub(r"\d+\.\d s,", "s,", re.sub(r"sha256:[0-9a-f]*…?", "sha256:", line))
 
 
-def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = blocks("python", PATTERNS)
-    exec(compile(example, str(PATTERNS), "exec"), {})
+@pytest.mark.parametrize("document", [PATTERNS, ROOT / "README.md"], ids=lambda path: path.stem)
+def test_the_python_example_runs(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks("python", document)
+    exec(compile(example, str(document), "exec"), {})
+    assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
