@@ -109,10 +109,9 @@ def _bare(line: str) -> str:
 
 
 @pytest.mark.parametrize("document", [PATTERNS, ROOT / "README.md"], ids=lambda path: path.stem)
-def test_the_python_example_runs(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_python_example_runs(document: Path) -> None:
     (example,) = blocks("python", document)
     exec(compile(example, str(document), "exec"), {})
-    assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
