@@ -271,7 +271,7 @@ def _incomplete(decided: Decided, plan: Plan | None) -> Iterator[str]:
     if plan is not None and plan.has_account and decided.account is None:
         yield from _why_no_account(debate)
     yield from decided.unanswered()
-    if plan is None or not plan.is_rehearsal:
+    if plan is not None and not plan.is_rehearsal:  # who debates by hand was asked for no such answers
         yield from people.unheard(debate)
     if plan is not None and plan.voters:
         yield from _unvoted(plan, debate, decided.case)

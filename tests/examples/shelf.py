@@ -70,12 +70,12 @@ def by_hand(folder: Path) -> Shown:
     with stage_at(folder) as stage:
         hall = stage.hall
         hall.init_debate(THREAD, TOPIC)
-        for role, words in (
-            (Role.WIND, wordy("What if billing wrote an event for each invoice?")),
-            (Role.WALL, wall_by_hand()),
-            (Role.DOOR, door("- [T2.C1] MET: The first step is taken by somebody who was trained for it.")),
+        for role, name, words in (
+            (Role.WIND, "ada", wordy("What if billing wrote an event for each invoice?")),
+            (Role.WALL, "ben", wall_by_hand()),
+            (Role.DOOR, "maria", door("- [T2.C1] MET: The first step is taken by somebody who was trained for it.")),
         ):
-            hall.add_turn(THREAD, role, words, agent_role="a person")
+            hall.say(THREAD, role, words, name)
         hall.close_debate(THREAD, hall.debate(THREAD).turns[-1].words)
         return stage.shown(THREAD)
 
