@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from building import THREAD, TOPIC
 from endpoint import ModelServer
 from terminal.scenes import fortress, shows
-from terminal.window import RUN_DEBATE, terminal
+from terminal.window import DEADLINE_S, RUN_DEBATE, terminal
 
 pytestmark = pytest.mark.slow
 REHEARSAL = ("--rehearse", "--recipe", "speed", "--thread-id", THREAD, "--out", "out", TOPIC)
@@ -63,6 +64,7 @@ def test_a_terminal_may_change_its_size_at_any_time(tmp_path: Path) -> None:
         scene.seen.until(shows("~", many=4))
         for columns, lines in ((40, 10), (10, 3), (1, 1), (0, 0), (120, 30)):
             scene.seen.resize(columns, lines)
+            scene.seen.until_drawn()
         scene.let_on("1.Wind.turn", "1.Wall.checklist")
         screen = scene.seen.until(shows("~", "1 of 9", many=3))
         assert sum("Wind" in line and "Door" in line and "Wall" in line for line in screen[-14:]) == 1
@@ -73,11 +75,14 @@ def test_a_terminal_may_change_its_size_at_any_time(tmp_path: Path) -> None:
 
 def test_a_terminal_that_takes_nothing_holds_up_the_last_words_and_not_the_run(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "events")
-    with fortress(tmp_path, 80, 24, "--events", "events") as scene, (tmp_path / "events").open() as events:
+    with fortress(tmp_path, 80, 24, "--events", "events") as scene, (tmp_path / "events").open("rb", 0) as events:
         scene.seen.until(shows("~", many=4))
         scene.seen.press("\x13")  # Ctrl-S
         scene.let_on()
-        assert any(json.loads(line)["type"] == "closed" for line in iter(events.readline, ""))
+        told = b""
+        while b'"type": "closed"' not in told:
+            assert select.select([events], [], [], DEADLINE_S)[0], "the run stands still"
+            told += events.read(65_536)
         assert scene.seen.process.poll() is None
         scene.seen.press("\x11")  # Ctrl-Q
         assert scene.seen.end() == 0

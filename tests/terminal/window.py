@@ -72,6 +72,12 @@ class Terminal:
                 raise AssertionError("it was never seen; the screen is\n" + "\n".join(self.screen))
         return self.screen
 
+    def until_drawn(self) -> None:
+        """Looks on until something has been drawn again, and again, so that all of the second is newer than now."""
+        deadline = monotonic() + DEADLINE_S
+        for _ in range(2):
+            assert self._read(deadline), "nothing is drawn any more"
+
     def end(self) -> int:
         """Looks on until the command has ended; returns its exit code."""
         deadline = monotonic() + DEADLINE_S
