@@ -152,10 +152,10 @@ def test_the_index_of_a_hall_that_was_restored_from_a_backup_is_made_again(folde
 
 def test_an_unchanged_hall_is_not_read_again(filled: Hall, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert places(filled, "log") == [(THREAD, "T1")]
-    before = (folder / sqlite_search.FILE).stat()
+    before = (folder / sqlite_search.FILE).read_bytes()
     monkeypatch.delattr(sqlite.SQLiteStore, "lines_from")
     assert places(filled, "log") == [(THREAD, "T1")]
-    assert (folder / sqlite_search.FILE).stat() == before
+    assert (folder / sqlite_search.FILE).read_bytes() == before
 
 
 # ------------------------------------------------------------------------------------------------------------ redaction
