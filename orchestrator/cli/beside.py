@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -21,16 +23,20 @@ class Beside:
 
     def __init__(self, work: Callable[[], None], every_s: float | None = None, gap_s: float = 0.0) -> None:
         self._work, self._every_s, self._gap_s = work, every_s, gap_s
-        self._news, self._ending = threading.Event(), threading.Event()
+        self._news: SimpleQueue[None] = (
+            SimpleQueue()
+        )  # a signal may tell it news in the midst of news; no Event bears that
+        self._ending = threading.Event()
         self._thread: threading.Thread | None = None
         self._failed: Exception | None = None
 
     def wake(self) -> None:
-        """Tells that there is news."""
+        """Tells that there is news; a signal handler may do it too."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="beside", daemon=True)
             self._thread.start()
-        self._news.set()
+        if self._news.empty():
+            self._news.put(None)
 
     def close(self) -> None:
         """Waits until all is done; who interrupts that, waits no more.
@@ -41,7 +47,7 @@ class Beside:
         self._ending.set()
         thread, self._thread = self._thread, None
         if thread is not None:
-            self._news.set()
+            self._news.put(None)
             thread.join()
         if self._failed is not None:
             raise self._failed
@@ -49,8 +55,8 @@ class Beside:
     def _run(self) -> None:
         try:
             while not self._ending.is_set():
-                self._news.wait(self._every_s)
-                self._news.clear()
+                with suppress(Empty):
+                    self._news.get(timeout=self._every_s)
                 self._work()
                 self._ending.wait(self._gap_s)
             self._work()
