@@ -14,6 +14,7 @@ The parts, in the order in which they are best read:
     instructions.py  prompt.py       what each step tells its seat; a snapshot and a seat become messages
     journal.py  budget.py            what was asked and what came of it; what may be spent
     calls.py  lanes.py               one call: its cost set aside, its intent and its outcome written down; its turn
+    onlookers.py                     whether it streams because somebody looks on
     faults.py  degenerate.py  contract.py   what follows a failed call; what is no turn; what a Wall's turn must show
     answers.py  recalling.py         what a call brought: a turn, or why it is sent back; what was heard already
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order

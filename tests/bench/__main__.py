@@ -14,11 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the provider on loopback, which the tests use too
 
-from bench import commit, latency, mcp_startup, search, startup
+from bench import commit, latency, mcp_startup, search, startup, watching
 
 BENCHMARKS = {
     "commit": commit.measure,
     "latency": latency.measure,
+    "watching": watching.measure,
     "startup": startup.measure,
     "search": search.measure,
     "mcp": mcp_startup.measure,
