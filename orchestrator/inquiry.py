@@ -18,10 +18,18 @@ from orchestrator.agenda import last_word
 from orchestrator.agent import load_agent
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid
-from orchestrator.errors import LimitMet, StaleHead, StoppedByLimit, ThreadExists, UnknownThread, UsageError
+from orchestrator.errors import (
+    LimitMet,
+    RunPaused,
+    StaleHead,
+    StoppedByLimit,
+    ThreadExists,
+    UnknownThread,
+    UsageError,
+)
 from orchestrator.events import LimitReached, Reader, Stream
 from orchestrator.hall.debate import ANSWER, Debate
-from orchestrator.hall.entries import Link
+from orchestrator.hall.entries import Link, Tombstoned
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_words
 from orchestrator.hall.store import Lease
@@ -253,7 +261,9 @@ async def _to_its_close(held: Held, question: Question) -> None:
     while True:
         debate = await held.commits.look()
         if debate.state.synthesis_seq is None:
-            await held.commits.all(debate, await held.drafting.all([question.assignment()]))
+            drafts = await held.drafting.all([question.assignment()])
+            await in_thread(_require_nothing_redacted, held.hall, question.debate)
+            await held.commits.all(debate, drafts)
             continue
         words = last_word(debate)
         told = {line.text for line in debate.notes(About.UNGROUNDED)}
@@ -267,3 +277,17 @@ async def _to_its_close(held: Held, question: Question) -> None:
             held.commits.count_conflict()
             continue
         return
+
+
+def _require_nothing_redacted(hall: Hall, debate: Debate) -> None:
+    """Refuses to keep an answer that may hold words which are to stand nowhere any more.
+
+    Raises:
+        RunPaused: something was redacted since the debate was read.
+    """
+    name = debate.state.thread_id
+    if len(hall.debate(name).of(Tombstoned)) > len(debate.of(Tombstoned)):
+        raise RunPaused(
+            f"Words of {name} were redacted while the question was answered; the answer may hold them and is not kept.",
+            "Ask again: it is answered from what is left.",
+        )

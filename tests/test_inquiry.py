@@ -211,6 +211,36 @@ def test_what_was_redacted_is_asked_as_redacted(hall: Hall) -> None:
     assert gone not in told
 
 
+def test_a_redaction_takes_its_words_from_what_answers_were_asked_and_said_too(hall: Hall, tmp_path: Path) -> None:
+    gone = hall.debate(THREAD).turns[0].words[:60]
+    run, _ = asked(hall, f"[T99] says it: {gone}", GOOD)  # the first is sent back, and stands in the journal alone
+    assert times(tmp_path / "state", gone) > 0
+    assert hall.tombstone_turn(THREAD, 0, "It named a customer.")["erased"] == "done"
+    assert times(tmp_path / "state", gone) == 0
+    assert hall.verify_debate(run.debate.state.thread_id)["verified"]
+
+
+def test_an_answer_from_words_that_are_redacted_meanwhile_is_told_and_not_kept(hall: Hall, tmp_path: Path) -> None:
+    gone = hall.debate(THREAD).turns[0].words[:60]
+
+    def redacting(request: Request) -> Line:
+        hall.tombstone_turn(THREAD, 0, "It named a customer.")
+        return f"{gone} was said in [T1]."
+
+    model, paid = Scripted(redacting), Paid()
+    inquiry = prepare(hall, debate_to_ask(hall, THREAD), AnswerWanted(QUESTION), {"OPENAI_API_KEY": "asked-of-nobody"})
+    with pytest.raises(RunPaused, match="redacted while the question was answered"):
+        work(lambda: answer(hall, inquiry, Drafting(lambda route: model, lambda event: None, NO_WAITS, paid)))
+    assert [draft.text for draft in paid.unused] == [f"{gone} was said in [T1]."]
+    assert times(tmp_path / "state", gone) == 0
+    assert asked(hall)[0].debate.state.thread_id == f"{THREAD}-answer-2"
+
+
+def times(folder: Path, words: str) -> int:
+    """How often words stand in the files of a hall."""
+    return sum(path.read_bytes().count(words.encode()) for path in folder.iterdir())
+
+
 def test_an_open_debate_is_asked_as_it_stands(empty: Hall) -> None:
     empty.init_debate(THREAD, "Kafka?")
     empty.add_turn(THREAD, "Wind", "What if it stays?")

@@ -162,7 +162,16 @@ class Reader:
     def _with_journal(self, thread_id: str) -> tuple[Debate, tuple[JournalLine, ...]]:
         rows = self._store.journal(thread_id)  # first: of texts that a redaction takes meanwhile, the debate says why
         debate = self.debate(thread_id)
-        return debate, journal.read(debate.state.thread_id, rows, redacted=bool(debate.of(Tombstoned)))
+        return debate, journal.read(debate.state.thread_id, rows, redacted=self._is_redacted(debate))
+
+    def _is_redacted(self, debate: Debate) -> bool:
+        """Whether a text was deleted, of this debate or of the one it is about: its journal held that one's too."""
+        link = debate.opened.link
+        if link is None or debate.of(Tombstoned):
+            return bool(debate.of(Tombstoned))
+        with suppress(HallError):  # it is not here, or does not verify
+            return bool(self.debate(link.thread_id).of(Tombstoned))
+        return False
 
     def _hits(self, query: Query, debates: Mapping[str, Listed], apart: bool = False) -> Iterator[listings.SearchHit]:
         """What is found in these debates, read again from their ledgers; what says a better hit again is left out."""

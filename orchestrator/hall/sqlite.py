@@ -96,7 +96,8 @@ class SQLiteStore(SQLiteRuns):
             for erasure in erase:
                 _erase(db, moved[0], erasure)
             if erase:
-                _forget(db, moved[0])
+                for no in (moved[0], *_linked_to(db, thread_id)):
+                    _forget(db, no)
 
     def standing(self, thread_id: str) -> Standing:
         with self._connection() as db:
@@ -216,6 +217,12 @@ def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
     db.execute(f"{ZEROS} WHERE id = (SELECT text_id FROM entries WHERE no = ? AND seq = ?)", (no, erasure.target))
     db.execute("UPDATE entries SET erased_by = ? WHERE no = ? AND seq = ?", (erasure.by, no, erasure.target))
     db.execute("INSERT INTO pending_erasure VALUES (?, ?)", (no, erasure.by))
+
+
+def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
+    """The threads that are about one: their runs were asked with its words, and may have been answered with them."""
+    linked = "iif(json_valid(stored), json_extract(stored, '$.link.thread_id'), NULL)"
+    return [no for (no,) in db.execute(f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ?", (thread_id,))]
 
 
 def _forget(db: sqlite3.Connection, no: int) -> None:
