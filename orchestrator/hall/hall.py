@@ -16,9 +16,10 @@ from typing import cast
 
 from orchestrator.errors import InvalidInput, StaleHead
 from orchestrator.hall import importing, redaction, results, rules
-from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import (
     Closed,
+    Extended,
     FloorGiven,
     ForceClosed,
     SeatRecord,
@@ -268,9 +269,12 @@ class Hall(Writer):
         Raises:
             HallError: nothing was written.
         """
-        state = self._store.standing(thread_id).state
-        most = (state.max_turns + turns, state.max_rounds + 1)
-        return self.extend(thread_id, *most, by, reason, human=True)
+
+        def make(state: State | None, digest: str) -> Extended:
+            most = (state.max_turns + turns, state.max_rounds + 1) if state else (turns, 1)
+            return Extended(digest=digest, by=by, max_turns=most[0], max_rounds=most[1], human=True)
+
+        return self._entry(thread_id, Command(make, self._committer.salted(reason), "reason"), None)
 
     # ------------------------------------------------------------------------------------------------------- the steps
 

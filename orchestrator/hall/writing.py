@@ -174,21 +174,14 @@ class Writer(Reader):
         by: str,
         reason: str,
         expected_head: str | None = None,
-        *,
-        human: bool = False,
     ) -> results.EntryResult:
         """Raises a debate's limits.
-
-        Args:
-            human: whether a person asks for another round; `by` is that person's name.
 
         Raises:
             HallError: nothing was written.
         """
         command = Command(
-            lambda state, digest: Extended(
-                digest=digest, by=by, max_turns=max_turns, max_rounds=max_rounds, human=human or None
-            ),
+            lambda state, digest: Extended(digest=digest, by=by, max_turns=max_turns, max_rounds=max_rounds),
             self._committer.salted(reason),
             "reason",
         )

@@ -597,3 +597,17 @@ def test_a_thread_whose_state_is_damaged_hides_no_other_from_the_list(hall: Hall
     with pytest.raises(LedgerBroken):
         hall.verify_debate(OTHER)
     assert hall.verify_debate(THREAD)["verified"]
+
+
+def test_rounds_that_people_ask_for_at_once_are_all_opened(hall: Hall) -> None:
+    hall.init_debate(THREAD, "Which?", max_turns=3, max_rounds=1)
+    people, together = 8, threading.Barrier(8)
+
+    def ask(number: int) -> None:
+        together.wait(10)
+        hall.ask_for_round(THREAD, 3, f"person {number}", "There is more to say.")
+
+    with ThreadPoolExecutor(people) as pool:
+        list(pool.map(ask, range(people)))
+    state = hall.state(THREAD)
+    assert (state.max_turns, state.max_rounds) == (3 + 3 * people, 1 + people)
