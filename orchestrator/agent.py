@@ -77,7 +77,7 @@ class _FrontMatter(Shape):
     @classmethod
     def _is_a_file_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise fault(f"{name!r:.80} cannot be an agent's name.", "Use lower-case letters, digits and -.")
+            raise fault(f"{name!r:.80} cannot be an agent's name.", "Use at most 64 lower-case letters, digits and -.")
         return name
 
     @field_validator("role", mode="before")

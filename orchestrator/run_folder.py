@@ -179,7 +179,7 @@ def outline(plan: Plan, quote: Quote | None = None) -> str:
     for planned in plan.rounds:
         lines += ["", f"Round {planned.number}"]
         lines += [
-            f"  {seat.role:<5}{seat.agent:<23}{', '.join(seat.routes)}{f'  ({seat.lens})' if seat.lens else ''}"
+            f"  {seat.role:<5}{seat.agent:<22} {', '.join(seat.routes)}{f'  ({seat.lens})' if seat.lens else ''}"
             for seat in planned.seats
         ]
     lines += ["", *map(_piece, plan.evidence)]

@@ -167,6 +167,7 @@ BAD = {
     "no such role": (GOOD.replace("wALL", "Floor"), 3, "role", "Wind, Wall or Door"),
     "role of a wrong type": (GOOD.replace("wALL", "[Wall]"), 3, "role", "Wind, Wall or Door"),
     "bad name": (GOOD.replace("name: planner", "name: ../planner"), 2, "name", "cannot be an agent's name"),
+    "long name": (GOOD.replace("name: planner", f"name: {'a' * 65}"), 2, "name", "at most 64"),
     "blank summary": (GOOD.replace('"Arithmetic: before  opinion."', '" "'), 5, "summary", "one printable line"),
     "too hot": (GOOD.replace("0.3", "2.1"), 6, "temperature", "at most 2"),
     "no tokens": (GOOD.replace("3000", "0"), 7, "max_output_tokens", "at least 1"),

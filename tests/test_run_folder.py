@@ -206,6 +206,13 @@ def test_drafts_that_became_no_turn_are_kept_with_who_wrote_them(tmp_path: Path)
 # ------------------------------------------------------------------------------------------------------------- the plan
 
 
+def test_a_long_agents_name_and_its_model_are_two_words() -> None:
+    plan, name = plan_of("speed"), "a" * 64
+    seats = tuple(seat.model_copy(update={"agent": name}) for seat in plan.rounds[0].seats)
+    renamed = plan.model_copy(update={"rounds": (plan.rounds[0].model_copy(update={"seats": seats}),)})
+    assert f"  Wind {name} test/wind" in outline(renamed).splitlines()
+
+
 def test_a_plan_is_a_screen_of_rounds_with_a_seat_a_line() -> None:
     plan = plan_of("fortress", evidence=[evidence_of()])
     lines = outline(plan).splitlines()

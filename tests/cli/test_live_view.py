@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,18 @@ async def test_every_moment_of_every_recipe_fits_every_terminal(recipe: str, tmp
             lines = seen(view, 1.0, width, height)
             assert 1 <= len(lines) <= max(height - 1, 1)
             assert max(map(cell_len, lines)) <= max(width, 1)
+
+
+def test_a_lens_stands_where_it_has_room_and_a_seat_without_one_shows_none() -> None:
+    for agent, lens, shown in (
+        ("a" * 40, None, ["a" * 30 + "…", "wind"]),
+        ("planner", "壁" * 8, ["planner: " + "壁" * 8, "wind"]),
+        ("planner", "壁" * 14, ["planner", "wind · " + "壁" * 11 + " …"]),
+    ):
+        view = after()
+        cell = replace(view.rows[0].cells[0], agent=agent, lens=lens, model="test/wind")
+        view = replace(view, rows=(replace(view.rows[0], cells=(cell,)), *view.rows[1:]))
+        assert [line[3:].strip() for line in seen(view)[2:4]] == shown
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

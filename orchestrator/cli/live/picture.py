@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from orchestrator.cli.live.state import SETTLED, Cell, Row, View
@@ -118,7 +119,7 @@ def _seat(row: Row, cell: Cell, now: float, width: int, detail: int) -> Iterator
         yield plain(f"{told} {cell.agent}", style)
         return
     lens = f": {cell.lens}" if cell.lens else ""
-    fits = len(cell.agent + lens) <= width
+    fits = not lens or cell_len(cell.agent + lens) <= width
     yield plain(cell.agent + (lens if fits else ""), COLOURS[Role(cell.role)])
     if detail == 2:
         yield plain(f"{told} · {model}", style)
