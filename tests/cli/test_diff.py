@@ -83,6 +83,7 @@ def test_two_debates_are_shown_side_by_side_on_one_screen(hall: Command, exports
         "\n"
         "Cost\n"
         "              A  B\n"
+        "  US dollars  0  unknown\n"
         f"  tokens in   0  {tokens(exports['stalemate'], 'in')}\n"
         f"  tokens out  0  {tokens(exports['stalemate'], 'out')}\n"
     )
