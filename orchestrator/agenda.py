@@ -7,6 +7,7 @@ its own.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from orchestrator.decision.constraints import Outcome, constraints_of, open_blocks
 from orchestrator.decision.grounds import Grounds, walls_of
@@ -41,21 +42,41 @@ def left_of(planned: PlannedRound, role: Role, debate: Debate) -> tuple[PlannedS
     return tuple(seat for seat in planned.of(role) if seat.slot not in done)[foreign:]
 
 
-def rounds_of(plan: Plan, debate: Debate) -> tuple[PlannedRound, ...]:
-    """The rounds to hold: the planned ones, as far as nobody found them needless, and those that people asked for.
+class Rounds(NamedTuple):
+    """The rounds to hold: the planned ones, as far as nobody found them needless, and those that people asked for."""
 
-    A round that was asked for has the seats of the last planned one.
+    planned: tuple[PlannedRound, ...]
+    asked: tuple[PlannedRound, ...]
+
+    @property
+    def all(self) -> tuple[PlannedRound, ...]:
+        return (*self.planned, *self.asked)
+
+
+def rounds_of(plan: Plan, debate: Debate) -> Rounds:
+    """The rounds to hold. One that was asked for has the seats of the last planned one.
+
+    Where the run found that nothing is open, planned rounds go and those that people asked for come next; a person who
+    ends the debate wants none of them.
     """
-    rounds, spoken = list(plan.rounds), 0
+    rounds, spoken = Rounds(plan.rounds, ()), 0
     for line in debate.of(Turn, Note, Extended):
         body = line.entry.body
         if isinstance(body, Turn):
             spoken = body.round
         elif isinstance(body, Note) and body.about == About.SETTLED:
-            rounds = [planned for planned in rounds if planned.number <= max(spoken, 1)]
+            begun = Rounds(*(tuple(one for one in some if one.number <= max(spoken, 1)) for some in rounds))
+            more = 0 if body.human else len(rounds.asked) - len(begun.asked)
+            rounds = _with_more(plan, begun, spoken, more)
         elif isinstance(body, Extended) and body.human:
-            rounds.append(_again(plan.rounds[-1], max(spoken, rounds[-1].number) + 1))
-    return tuple(rounds)
+            rounds = _with_more(plan, rounds, spoken, 1)
+    return rounds
+
+
+def _with_more(plan: Plan, rounds: Rounds, spoken: int, more: int) -> Rounds:
+    last = max(spoken, rounds.all[-1].number)
+    numbers = range(last + 1, last + 1 + more)
+    return rounds._replace(asked=(*rounds.asked, *(_again(plan.rounds[-1], number) for number in numbers)))
 
 
 def next_round(plan: Plan, debate: Debate) -> PlannedRound | None:

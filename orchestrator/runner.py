@@ -161,7 +161,7 @@ class _Runner:
             await self.people.after_round(planned.number)
 
     def _next_round(self, debate: Debate) -> PlannedRound | None:
-        self._follow(rounds_of(self.pinned, debate))
+        self._follow(rounds_of(self.pinned, debate).all)
         return next_round(self.plan, debate)
 
     def _follow(self, rounds: tuple[PlannedRound, ...]) -> None:
@@ -175,12 +175,12 @@ class _Runner:
     async def _found_needless(self, planned: PlannedRound, debate: Debate) -> bool:
         """Notes that nothing is open before a planned round, where the recipe lets that end the debate."""
         number = debate.state.round
-        is_planned = number < planned.number <= self.pinned.rounds[-1].number
-        if not (self.plan.recipe.early_close and number and is_planned):
+        to_come = [later for later in rounds_of(self.pinned, debate).planned if later.number > number]
+        if not (self.plan.recipe.early_close and number and planned in to_come):
             return False
         if not nothing_is_open(self.plan, debate, number):
             return False
-        unneeded = sum(len(later.seats) for later in self.plan.rounds if later.number > number)
+        unneeded = sum(len(later.seats) for later in to_come)
         words = f"Nothing is open after round {number}: {unneeded} planned turns are not needed."
         await self.commits.note(About.SETTLED, words)
         self.drafting.emit(Settled(round=number, turns=unneeded))

@@ -120,7 +120,7 @@ def _cuts_short(hall: Hall, thread_id: str, role: Role) -> bool:
         return False
     debate = hall.debate(thread_id)
     plan = Plan.pinned_in(debate)
-    rounds = rounds_of(plan, debate) if plan else ()
+    rounds = rounds_of(plan, debate).all if plan else ()
     here = [planned for planned in rounds if planned.number == debate.state.round]
     return any(left_of(planned, side, debate) for planned in here for side in (Role.WIND, Role.WALL))
 

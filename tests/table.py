@@ -147,12 +147,15 @@ class Table:
 
     Args:
         objections: so many of the votes that are asked for object, the first ones.
+        leaves_nothing_open: whether each turn of Door says so.
     """
 
-    def __init__(self, folder: Path, plan: Plan, acts: Mapping[str, Act], objections: int = 0) -> None:
+    def __init__(
+        self, folder: Path, plan: Plan, acts: Mapping[str, Act], objections: int = 0, leaves_nothing_open: bool = False
+    ) -> None:
         self.plan, self.acts, self.folder = plan, dict(acts), folder
         self.model = Scripted(self._answer)
-        self.objections = objections
+        self.objections, self.leaves_nothing_open = objections, leaves_nothing_open
         self.events: list[Event] = []
         self.paid = Paid()
         self.deaths = set[int]()  # the moments at which the process dies
@@ -192,7 +195,8 @@ class Table:
         number = len(self.model.requests)
         self._at(f"asks R{request.task.round} {request.task.role} {request.task.step}")
         if request.task.step != "vote":
-            return speech(request, number)
+            leaves = self.leaves_nothing_open and (request.task.role, request.task.step) == (Role.DOOR, "turn")
+            return speech(request, number) + ("\n\n## OPEN\nNONE" if leaves else "")
         self.objections -= 1
         choice = "object" if self.objections >= 0 else "approve"
         return vote_text(choice, f"The draft {number} of {request.task.agent} says so.")
@@ -368,7 +372,7 @@ def require_nobody_speaks_too_often(plan: Plan, debate: Debate) -> None:
     """A turn of somebody else takes the place of at most one of the runner's, of its role and round."""
     foreign = Counter((turn.round, turn.role) for turn in turns_of(debate) if not turn.seat)
     own = Counter((turn.round, turn.role) for turn in turns_of(debate) if turn.seat)
-    for planned in rounds_of(plan, debate):
+    for planned in rounds_of(plan, debate).all:
         door = (planned.number, Role.DOOR)
         came_to_its_doors = own[door] > 0 and not foreign[door]  # a foreign Door ends the round for Wind and Wall
         for role in Role:

@@ -17,7 +17,7 @@ from orchestrator import saying
 from orchestrator.decision.people import unanswered, words_of_people
 from orchestrator.decision.record import make_record
 from orchestrator.errors import LimitReached, NotActive, OutOfTurn
-from orchestrator.events import Event, PersonSpoke, RoundStarted, SentBack, SynthesisRefined
+from orchestrator.events import Event, PersonSpoke, RoundStarted, SentBack, Settled, SynthesisRefined
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Extended, Refined
 from orchestrator.hall.terms import Mode, Role, Status
@@ -154,6 +154,18 @@ async def test_a_round_that_is_asked_for_after_the_end_was_is_held(tmp_path: Pat
     table = Table(tmp_path / "state", plan_of("fortress"), acts)
     await table.hold()
     assert signed(table.debate()) == "WLLLD · WLLD"
+
+
+@pytest.mark.parametrize("moment", ["round 1", "asks R1 Door turn", "committed R1.Door.1", "asks R1 Door account"])
+async def test_a_round_that_a_person_asked_for_is_held_where_nothing_planned_is_open_any_more(
+    tmp_path: Path, moment: str
+) -> None:
+    plan = plan_of("standard", early_close=True)
+    table = Table(tmp_path / "state", plan, {moment: Writer.ask_for_round}, leaves_nothing_open=True)
+    run = await table.hold()
+    assert signed(table.debate()) == "WLD · WLD"
+    require_laws(table, run.unused)
+    assert [event.turns for event in table.events if isinstance(event, Settled)] == [9]
 
 
 # --------------------------------------------------------------------------------------------- when it is not answered
