@@ -239,7 +239,7 @@ class PersonSpoke:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Nothing is open any more, or a person ended it; so many planned turns are not needed."""
+    """Nothing is open any more; so many planned turns are not needed."""
 
     type: ClassVar[str] = "settled"
     round: int

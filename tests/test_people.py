@@ -18,6 +18,7 @@ from orchestrator.decision.people import unanswered, words_of_people
 from orchestrator.decision.record import make_record
 from orchestrator.errors import LimitReached, NotActive, OutOfTurn
 from orchestrator.events import Event, PersonSpoke, RoundStarted, SentBack, Settled, SynthesisRefined
+from orchestrator.export.markdown import render_adr
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Extended, Refined
 from orchestrator.hall.terms import Mode, Role, Status
@@ -147,6 +148,9 @@ async def test_a_person_ends_a_debate_and_door_decides_with_its_last_word(tmp_pa
     record = make_record(debate, table.plan)
     assert record.turns_not_needed == table.plan.turns - len(debate.turns)
     assert (record.closed_early, record.incomplete) == (None, ())
+    told = render_adr(record, debate)
+    assert f"Closed early: {record.turns_not_needed} planned turns not needed" in told
+    assert "nothing open" not in told  # a person ended it, whatever was open
 
 
 async def test_a_round_that_is_asked_for_after_the_end_was_is_held(tmp_path: Path) -> None:

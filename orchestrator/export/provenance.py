@@ -72,7 +72,7 @@ def _facts(record: DecisionRecord) -> Iterator[str]:
 
 def _of_the_run(record: DecisionRecord) -> Iterator[str]:
     if record.turns_not_needed:
-        yield f"Closed early, with nothing open: {counted(record.turns_not_needed, 'planned turn')} not needed"
+        yield f"Closed early: {counted(record.turns_not_needed, 'planned turn')} not needed"
     for attempts in record.attempts:
         yield f"{attempts.slot}: calls that brought nothing: {inline('; '.join(attempts.failed))}"
     if record.resumed:
