@@ -64,15 +64,19 @@ def say(hall: Hall, thread_id: str, words: Words, waiting: Callable[[str], None]
         HallError: as `say_now` says. Nothing was written.
     """
     told = False
-    while (spoken := say_now(hall, thread_id, words)) is None:
+    while True:
+        before = _standing(hall, thread_id)
+        spoken = say_now(hall, thread_id, words)
+        if spoken is not None:
+            return spoken
         why = _what_it_waits_for(hall.state(thread_id), words.role)
         if not patient:
             _require_a_run(hall, thread_id, why)
         if not told:
             waiting(why)
             told = True
-        time.sleep(LOOK_S)
-    return spoken
+        while _standing(hall, thread_id) == before:  # to see more would be to read the whole debate each time
+            time.sleep(LOOK_S)
 
 
 def open_round(hall: Hall, thread_id: str, by: str) -> None:
@@ -136,6 +140,11 @@ def _require_a_run(hall: Hall, thread_id: str, why: str) -> None:
         raise OutOfTurn(
             f"{why} Nobody runs it now, so nothing was said.", "Say it when it is its turn, or wait for it with --wait."
         )
+
+
+def _standing(hall: Hall, thread_id: str) -> tuple[int, bool]:
+    """What a moment to speak can come from: a new entry, or a run that goes on no more."""
+    return hall.state(thread_id).seq, _is_run(hall, thread_id)
 
 
 def _is_run(hall: Hall, thread_id: str) -> bool:

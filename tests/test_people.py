@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from orchestrator.hall.entries import Extended, Refined
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
+from orchestrator.runner import open_debate
 from orchestrator.saying import Words
 from table import Table, Writer, require_laws, require_people_are_answered, signed
 from test_conflicts import FIXED, MEDIATED, one_round
@@ -286,6 +288,28 @@ def test_where_nobody_runs_it_words_do_not_wait_unless_they_are_told_to(tmp_path
             hall.add_turn(THREAD, Role.WIND, "What if?")
 
         assert saying.say(hall, THREAD, Words("No.", "maria", Role.WALL), somebody_speaks, patient=True).name == "T2"
+
+
+def test_who_waits_reads_the_debate_when_it_has_moved_and_not_at_every_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hall_at(tmp_path / "state") as hall, hall_at(tmp_path / "state") as other:
+        open_debate(other, one_round(), THREAD, "Q?")
+        lease = other.runs.begin(THREAD)
+        for role in (Role.WIND, Role.WALL):
+            other.pick_next_speaker(THREAD, role)
+            other.add_turn(THREAD, role, f"Words of {role}.")
+        reads, looks = list[str](), count(1)
+
+        def look(seconds: float) -> None:
+            if next(looks) == 10:
+                other.runs.release(lease)  # Walls are still to come, but nobody brings them any more
+
+        debate = hall.debate
+        monkeypatch.setattr(hall, "debate", lambda thread_id: reads.append(thread_id) or debate(thread_id))
+        monkeypatch.setattr(saying.time, "sleep", look)
+        assert saying.say(hall, THREAD, Words("So be it.", "maria", Role.DOOR), lambda why: None).name == "T3"
+        assert len(reads) == 1
 
 
 def test_a_closed_debate_takes_no_words(tmp_path: Path) -> None:
