@@ -23,8 +23,10 @@ The parts, in the order in which they are best read:
     imagined.py  quote.py            a debate that nobody has held yet; what it will take
     holding.py        a process holds a thread: lease, journal, limits, and how it ends
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close
+    attendance.py  saying.py         people at the table of a run, and from elsewhere: what they say, and when
     taking_up.py  resuming.py        a later process goes on with a run; what it needs for that
     watch.py  run_state.py  background.py   what a run tells, read and stopped from any process; a process of its own
+    telemetry.py  spans.py  sending.py      the same as traces for OpenTelemetry
     export/  signing.py              a debate and its record as text, and who signed it
     wanted.py  run_folder.py  result.py     what was asked for; what a run leaves behind
     api.py  outcome.py               whole debates from Python; what one came to
