@@ -208,8 +208,8 @@ def test_drafts_that_became_no_turn_are_kept_with_who_wrote_them(tmp_path: Path)
 
 def test_a_long_agents_name_and_its_model_are_two_words() -> None:
     plan, name = plan_of("speed"), "a" * 64
-    seats = tuple(seat.model_copy(update={"agent": name}) for seat in plan.rounds[0].seats)
-    renamed = plan.model_copy(update={"rounds": (plan.rounds[0].model_copy(update={"seats": seats}),)})
+    winds = tuple(seat.model_copy(update={"agent": name}) for seat in plan.rounds[0].winds)
+    renamed = plan.model_copy(update={"rounds": (plan.rounds[0].model_copy(update={"winds": winds}),)})
     assert f"  Wind {name} test/wind" in outline(renamed).splitlines()
 
 
