@@ -6,24 +6,21 @@ notices, as it notices anybody.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-
-import anyio
 
 from orchestrator import saying
 from orchestrator.attendance import NOBODY, People
 from orchestrator.cli.outcome import Call, Place
 from orchestrator.cli.plain import tell
 from orchestrator.cli.saying import own_name
+from orchestrator.cli.typed_lines import TypedLines, put
 from orchestrator.errors import DebateError, HallError, UsageError
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_name, require_words
 from orchestrator.hall.terms import Role
 from orchestrator.saying import Words
-from orchestrator.wording import visible
 from orchestrator.worker import in_thread
 
 _AS = {"w": Role.WIND, "l": Role.WALL, "d": Role.DOOR, "n": None}
@@ -31,7 +28,8 @@ _KEYS = """\
   Enter  go on                     w, l, d  speak as Wind, Wall, Door
   r      ask for another round     n        write a note that Door answers
   c      end it: Door decides now  q        go on, and ask no more
-Words may follow their key on the line (n Who is on call?), or the lines after it, up to an empty one.
+Words may follow their key on the line (n Who is on call?), or the lines after it, up to an empty one. What is
+pasted is taken whole.
 """
 
 
@@ -74,7 +72,7 @@ class AtTheTable:
     def __init__(self, hall: Hall, thread_id: str, name: str, away: Callable[[], AbstractContextManager[None]]) -> None:
         self._hall, self._thread_id, self._name, self._away = hall, thread_id, name, away
         self._waiting: list[Words] = []
-        self._lines = _Lines()
+        self._lines = TypedLines()
         self._asks = True
 
     async def before(self, role: Role) -> None:
@@ -89,7 +87,8 @@ class AtTheTable:
         if not self._asks:
             return
         with self._away():
-            _put(f"\nRound {number} is over. What do you say? (? for help)\n")
+            await self._lines.pass_over()
+            put(f"\nRound {number} is over. What do you say? (? for help)\n")
             while await self._one_wish():
                 pass
 
@@ -111,15 +110,17 @@ class AtTheTable:
         try:
             return await self._do(key, text.strip())
         except HallError as error:
-            _put(f"{error}\n")
+            put(f"{error}\n")
             return True
 
     async def _do(self, key: str, text: str) -> bool:
         if key in _AS:
-            await self._speak(_AS[key], text or await self._lines.until_empty())
+            await self._speak(_AS[key], await self._lines.words(text))
+        elif text:  # no key: the first word of something longer
+            await self._explain()
         elif key == "r":
             await in_thread(saying.open_round, self._hall, self._thread_id, self._name)
-            _put("There will be another round.\n")
+            put("There will be another round.\n")
         elif key == "c":
             await in_thread(saying.end, self._hall, self._thread_id, self._name)
             return False
@@ -127,63 +128,35 @@ class AtTheTable:
             self._asks = False
             return False
         else:
-            _put(_KEYS)
+            await self._explain()
         return True
+
+    async def _explain(self) -> None:
+        await self._lines.pass_over()
+        put(_KEYS)
 
     async def _speak(self, role: Role | None, text: str) -> None:
         if not text.strip():
-            _put("Nothing was said.\n")
+            put("Nothing was said.\n")
             return
         require_words(text, "what you have to say")
         words = Words(text, self._name, role)
         if role is not None and not await in_thread(saying.has_room, self._hall, self._thread_id, role):
             answer = await self._lines.next(f"No turn of {role} is left in the plan. Open another round for it? [y/N] ")
             if (answer or "").strip().lower() not in ("y", "yes"):
-                _put("Nothing was said. As a note to Door it can be said: n\n")
+                put("Nothing was said. As a note to Door it can be said: n\n")
                 return
             await in_thread(saying.open_round, self._hall, self._thread_id, self._name)
         if not await self._said(words):
             self._waiting.append(words)
-            _put(f"It is said as soon as it is the turn of {role}.\n")
+            put(f"It is said as soon as it is the turn of {role}.\n")
 
     async def _said(self, words: Words) -> bool:
         try:
             spoken = await in_thread(saying.say_now, self._hall, self._thread_id, words)
         except DebateError as error:
-            _put(f"{error}\n")
+            put(f"{error}\n")
             return False
         if spoken is not None:
-            _put(f"{spoken.name} stands on the ledger as yours.\n")
+            put(f"{spoken.name} stands on the ledger as yours.\n")
         return spoken is not None
-
-
-class _Lines:
-    """Lines that a person types. They are waited for in the event loop, so that Ctrl-C ends the waiting."""
-
-    def __init__(self) -> None:
-        self._typed = b""
-
-    async def next(self, prompt: str) -> str | None:
-        """Returns the next line; None when there is none any more."""
-        _put(prompt)
-        while b"\n" not in self._typed:
-            await anyio.wait_readable(sys.stdin)
-            more = os.read(sys.stdin.fileno(), 65_536)
-            if not more:
-                return None
-            self._typed += more
-        line, _, self._typed = self._typed.partition(b"\n")
-        return line.decode("utf-8", "replace")
-
-    async def until_empty(self) -> str:
-        """Returns lines up to an empty one."""
-        _put("An empty line ends it.\n")
-        lines: list[str] = []
-        while line := await self.next("| "):
-            lines.append(line)
-        return "\n".join(lines).strip()
-
-
-def _put(text: str) -> None:
-    """Writes to the terminal itself: what else shows the run stands aside."""
-    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, visible(text).encode())

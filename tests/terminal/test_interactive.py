@@ -85,6 +85,41 @@ def test_words_take_the_next_place_of_their_role_and_those_that_cannot_be_said_y
     assert [role for role, _, _ in human(debate)] == [Role.WIND, Role.DOOR]
 
 
+def test_what_is_pasted_is_taken_whole_and_what_nobody_asked_for_is_not_taken(tmp_path: Path) -> None:
+    with rehearsal(tmp_path, "speed") as seen:
+        asked(seen, 1)
+        seen.press("c is how they call it.\nn One.\n\nc\n")
+        seen.until(lambda screen: "3 lines passed over, for nobody had asked yet." in screen and screen[-1] == ">")
+        seen.press("n One.\n\nc\nTwo.\n\n")
+        seen.until(lambda screen: "N1 stands on the ledger as yours." in screen and screen[-1] == ">")
+        seen.press("q\n")
+        assert seen.end() == 0
+    assert [remark.text for remark in ledger(tmp_path).remarks] == ["One.\n\nc\nTwo."]
+
+
+def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: Path) -> None:
+    with rehearsal(tmp_path, "deep") as seen:
+        asked(seen, 1)
+        seen.press("\nc\nc")  # the second line is typed while round 2 goes on, the third has no end
+        seen.until(lambda screen: "1 line passed over, for nobody had asked yet." in screen)
+        asked(seen, 2)
+        seen.press("q\n")
+        assert seen.end() == 0
+    assert ledger(tmp_path).turns[-1].turn.round == 12
+
+
+def test_what_a_terminal_cuts_off_or_nobody_can_read_is_not_said(tmp_path: Path) -> None:
+    with rehearsal(tmp_path, "speed") as seen:
+        asked(seen, 1)
+        typed(seen, "n " + "x" * 5_000, "Not taken: a terminal keeps 4,095 bytes of a line.")
+        typed(seen, "n \udcff", "Not taken: that line is not UTF-8.")
+        seen.press("n Who?\x04\x04")
+        seen.until(lambda screen: "N1 stands on the ledger as yours." in screen and screen[-1] == ">")
+        seen.press("\x04")
+        assert seen.end() == 0
+    assert [remark.text for remark in ledger(tmp_path).remarks] == ["Who?"]
+
+
 def test_a_person_ends_the_debate_and_door_decides(tmp_path: Path) -> None:
     with rehearsal(tmp_path, "fortress") as seen:
         asked(seen, 1)

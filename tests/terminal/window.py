@@ -86,7 +86,7 @@ class Terminal:
         return self.process.wait(DEADLINE_S)
 
     def press(self, keys: str) -> None:
-        os.write(self._descriptor, keys.encode())
+        os.write(self._descriptor, keys.encode(errors="surrogateescape"))
 
     def resize(self, columns: int, lines: int) -> None:
         """As a window manager does: the size changes, and whoever is in front is told."""
