@@ -81,7 +81,8 @@ def _with_more(plan: Plan, rounds: Rounds, spoken: int, more: int) -> Rounds:
 
 def next_round(plan: Plan, debate: Debate) -> PlannedRound | None:
     """The round in which somebody has still to speak, one that others opened first; None when there is none."""
-    if debate.state.round_is_open and debate.state.round > plan.rounds[-1].number:
+    numbers = [planned.number for planned in plan.rounds]
+    if debate.state.round_is_open and debate.state.round not in numbers:
         return answering_round(plan, debate)
     return next((planned for planned in plan.rounds if any(left_of(planned, role, debate) for role in Role)), None)
 

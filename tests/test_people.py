@@ -162,6 +162,22 @@ async def test_a_round_that_is_asked_for_after_the_end_was_is_held(tmp_path: Pat
     assert signed(table.debate()) == "WLLLD · WLLD"
 
 
+@pytest.mark.parametrize("recipe", ["standard", "fortress"])
+async def test_a_round_that_others_opened_is_answered_before_the_one_that_a_person_asked_for(
+    tmp_path: Path, recipe: str
+) -> None:
+    def speak_and_ask(writer: Writer) -> None:
+        writer.say(Role.WIND)  # in round 2, which is planned no more
+        writer.ask_for_round()
+
+    acts = {"round 1": Writer.end, "committed R1.Door.1": speak_and_ask}
+    table = Table(tmp_path / "state", plan_of(recipe), acts)
+    run = await table.hold()
+    assert signed(table.debate()).split(" · ")[1] == "wLD"
+    assert {line.turn.round for line in table.debate().turns} == {1, 2, 3}
+    require_laws(table, run.unused)
+
+
 @pytest.mark.parametrize("moment", ["round 1", "asks R1 Door turn", "committed R1.Door.1", "asks R1 Door account"])
 async def test_a_round_that_a_person_asked_for_is_held_where_nothing_planned_is_open_any_more(
     tmp_path: Path, moment: str
