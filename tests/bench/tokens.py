@@ -53,17 +53,28 @@ class Read(NamedTuple):
 def measure() -> Iterator[Row]:
     full, resent = _held(load_recipe("deep"))
     whole = _sum(full)
-    yield Row("DEEP, three providers: share of input tokens served from the prefix cache", whole.cached / whole.all,
-              0.82, _by_step(full), at_least=True)
-    yield Row("DEEP: input cost over three calls a round that resend all uncached", whole.cost / resent, 0.35,
-              f"{whole.cost:,.0f} of {resent:,} tokens' worth; {whole.written:,} were written into a cache at 1.25")
+    yield Row(
+        "DEEP, three providers: share of input tokens served from the prefix cache",
+        whole.cached / whole.all,
+        0.82,
+        _by_step(full),
+        at_least=True,
+    )
+    yield Row(
+        "DEEP: input cost over three calls a round that resend all uncached",
+        whole.cost / resent,
+        0.35,
+        f"{whole.cost:,.0f} of {resent:,} tokens' worth; {whole.written:,} were written into a cache at 1.25",
+    )
     yield from _shorter(whole)
 
 
 def _shorter(whole: Read) -> Iterator[Row]:
     found, _ = _held(load_recipe("deep").model_copy(update={"context": "synthesis"}))
     short = _sum(found)
-    yield Row("DEEP with context: synthesis, input tokens over context: full", short.all / whole.all, 1, _by_step(found))
+    yield Row(
+        "DEEP with context: synthesis, input tokens over context: full", short.all / whole.all, 1, _by_step(found)
+    )
     detail = f"{short.cost:,.0f} and {whole.cost:,.0f} tokens' worth"
     yield Row("the same, input cost", short.cost / whole.cost, 1, detail)
 
@@ -76,7 +87,9 @@ def _held(recipe: Recipe) -> tuple[Mapping[str, Read], int]:
         with Hall(open_store(f"{folder}/state")) as hall:
             run_debate_sync(TOPIC, recipe=recipe, models=models, hall=hall)
         calls = list(server.calls)
-        resent = sum(tokens_of([_CHECKLIST.sub("", call.prompt)]) for call in calls if step_of(call) in ("turn", "apply"))
+        resent = sum(
+            tokens_of([_CHECKLIST.sub("", call.prompt)]) for call in calls if step_of(call) in ("turn", "apply")
+        )
         return {step: _read(server, calls, step) for step in dict.fromkeys(map(step_of, calls))}, resent
 
 
@@ -129,7 +142,7 @@ def _answer(call: Call) -> str:
 
 
 def _long(text: str, size: int) -> str:
-    return (text + "\n" + _PROSE * (size // len(_PROSE) + 1))[: max(size, len(text))]
+    return (text + "\n## NOTES\n" + _PROSE * (size // len(_PROSE) + 1))[: max(size, len(text))]
 
 
 @contextmanager
