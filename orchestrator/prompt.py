@@ -122,7 +122,7 @@ def make_summary_request(
         Message("user", _fenced(plan.fence, "the question under debate", snapshot.topic)),
         Message("user", f"{told}\n\n{SUMMARISE}"),
     )
-    return replace(_request(plan, seat, task, messages, route), max_output_tokens=SUMMARY_TOKENS)
+    return replace(_request(plan, seat, task, messages, route), max_output_tokens=SUMMARY_TOKENS, shared=0)
 
 
 def _task(plan: Plan, snapshot: Snapshot, planned: PlannedRound, seat: PlannedSeat, step: Step) -> Task:
@@ -154,6 +154,7 @@ def _request(plan: Plan, seat: PlannedSeat, task: Task, messages: tuple[Message,
         timeout_s=plan.timeout_of(route),
         temperature=seat.temperature if endpoint.temperature is None else endpoint.temperature,
         endpoint=endpoint,
+        shared=len(messages) - 1 if plan.asks_again(route) else 0,
     )
 
 
@@ -184,14 +185,19 @@ def _material(snapshot: Snapshot, checklist: str | None, constraints: Sequence[C
     )
 
 
-def listed(constraints: Iterable[Constraint]) -> str:
-    """Constraints for a prompt, one a line, each with the answers to it."""
-    return "\n".join(map(_row, constraints)) or "No constraint was stated."
+def listed(constraints: Iterable[Constraint], *, whole: bool = True) -> str:
+    """Constraints for a prompt, one a line, each with the answers to it.
+
+    Args:
+        whole: with what Wall said beside the statement (reality, instead, remediation), which its turn says too.
+    """
+    return "\n".join(_row(constraint, whole) for constraint in constraints) or "No constraint was stated."
 
 
-def _row(constraint: Constraint) -> str:
+def _row(constraint: Constraint, whole: bool) -> str:
     what = ", ".join([str(constraint.nature or "nature not stated"), *(["BLOCKS"] if constraint.blocks else [])])
-    parts = (f"{label}: {words}" for label in constraint.parts if (words := constraint.part(label)))
+    labels = constraint.parts if whole else ()
+    parts = (f"{label}: {words}" for label in labels if (words := constraint.part(label)))
     said = [f"{answer.where} {answer.word}: {answer.sentence}".rstrip(": ") for answer in constraint.answers]
     stated = f"- {constraint.id} ({what}, {constraint.agent}): {' '.join([constraint.statement, *parts])}"
     return " | ".join([stated, *(said or ["not answered"])])

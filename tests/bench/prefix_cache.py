@@ -3,7 +3,7 @@
 A cache holds the beginning of a rendered request: the JSON schema or the tools first, then the messages. Nobody
 documents where Gemini puts a schema; here it stands first too, which is the dearer case. Tokens are four bytes.
 
-- Claude keeps what ends at a mark (`cache_control`), and from each mark looks back over twenty blocks for what was kept.
+- Claude keeps what ends at a mark (`cache_control`), and from each mark looks back over twenty blocks for that.
 - GPT since 5.6 keeps what ends at one of the newest four marks, its own at the end of the newest message among them
   unless it is told otherwise, and finds only what a mark of the new request ends at. It needs a `prompt_cache_key`.
 - Older GPTs and Gemini find the longest beginning that an earlier request had too; GPT in steps of 128 tokens.

@@ -1,7 +1,7 @@
 """What DEEP reads, and what of it the providers' prompt caches serve, with three providers and 800-token turns.
 
-The debate is held as it is: through litellm, over loopback, in each provider's own words. Only the answers and the caches
-are made up; how the caches work stands in `prefix_cache`. Nothing here is timed, so a run says the same as the last.
+The debate is held as it is: through litellm, over loopback, in each provider's own words. Only the answers and the
+caches are made up; how these work stands in `prefix_cache`. Nothing is timed, so a run says the same as the last.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
