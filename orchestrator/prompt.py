@@ -22,6 +22,7 @@ from orchestrator.hall.debate import Remark, Said, Snapshot
 from orchestrator.hall.terms import Role
 from orchestrator.instructions import SUMMARISE, turn_instruction
 from orchestrator.models.base import Message, Request, Shape, Source, Step, Task
+from orchestrator.past_rounds import brief_of
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
 
 PROTOCOL = """\
@@ -84,7 +85,7 @@ def make_request(
     constraints = constraints_seen(snapshot, plan.first_position)
     material = _material(snapshot, checklist, constraints if seat.role is Role.DOOR else ())
     own = _own(plan, snapshot, seat, material, turn_instruction(plan, task, constraints))
-    return _request(plan, seat, task, (*_shared(plan, snapshot, summary), own), route)
+    return _request(plan, seat, task, (*_shared(plan, snapshot, planned, summary), own), route)
 
 
 def make_settling_request(
@@ -106,9 +107,10 @@ def make_settling_request(
         tell: the instruction, from the seat's task.
         shape: of the answer, where it is no free text.
     """
-    task = _task(plan, snapshot, plan.rounds[-1], seat, step)
+    last = plan.rounds[-1]
+    task = _task(plan, snapshot, last, seat, step)
     own = _own(plan, snapshot, seat, material, tell(task))
-    return replace(_request(plan, seat, task, (*_shared(plan, snapshot, summary), own), route), shape=shape)
+    return replace(_request(plan, seat, task, (*_shared(plan, snapshot, last, summary), own), route), shape=shape)
 
 
 def make_summary_request(
@@ -158,8 +160,8 @@ def _request(plan: Plan, seat: PlannedSeat, task: Task, messages: tuple[Message,
     )
 
 
-def _shared(plan: Plan, snapshot: Snapshot, summary: Summary | None) -> Iterable[Message]:
-    """The part that all seats share and that only ever grows at its end."""
+def _shared(plan: Plan, snapshot: Snapshot, planned: PlannedRound, summary: Summary | None) -> Iterable[Message]:
+    """The part that all seats share and that only ever grows at its end; see `past_rounds` for what else it may do."""
     fence = plan.fence
     yield Message("system", f"{plan.protocol}\n\nThe debate's marker is {fence}.")
     topic = _fenced(fence, "the question under debate", snapshot.topic)
@@ -167,8 +169,18 @@ def _shared(plan: Plan, snapshot: Snapshot, summary: Summary | None) -> Iterable
     yield Message("user", "\n\n".join([topic, *(evidence or ["There is no evidence attached."])]))
     if summary is not None:
         yield Message("user", _fenced(fence, f"a summary of T1 to T{summary.turns}, made for you", summary.text))
+    newest = max([planned.number, *(said.round for said in snapshot.turns[-1:])])
     for said in snapshot.turns[summary.turns if summary else 0 :]:
-        yield Message("user", _turn(plan, said))
+        yield Message("user", (said.round < newest and _brief(plan, said)) or _turn(plan, said))
+
+
+def _brief(plan: Plan, said: Said) -> str | None:
+    """What stands in the place of a turn whose round is over, if anything does."""
+    brief = brief_of(said) if plan.recipe.context == "synthesis" else None
+    if brief is None:
+        return None
+    who = f"{said.role}, {named(said.agent, said.human)}"
+    return _fenced(plan.fence, f"T{said.number}: {who}, round {said.round}, in short, as Door has answered it", brief)
 
 
 def _turn(plan: Plan, said: Said) -> str:

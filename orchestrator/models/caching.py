@@ -32,7 +32,8 @@ class Cache(NamedTuple):
     """How the cache behind a request is used.
 
     Args:
-        marks: of which messages the ends are marked; None where the provider finds a shared beginning by itself.
+        marks: of which messages the ends are marked; None where the provider finds a shared beginning by itself, and
+            where a Claude cannot be told, none.
         key: what the requests of a debate have in common, where that is asked for.
     """
 
@@ -48,8 +49,9 @@ class Cache(NamedTuple):
 def cache_of(request: Request) -> Cache:
     """How the cache of a request's provider is used. It reads litellm's table, not litellm."""
     known = known_model(request.model)
-    if _is_claude(request.model, known):
-        return Cache(frozenset({_EVIDENCE, request.shared - 1} if request.shared > _EVIDENCE else ()))
+    if "claude" in request.model.lower():
+        marked = request.shared > _EVIDENCE and _takes_marks(request.model, known)
+        return Cache(frozenset({_EVIDENCE, request.shared - 1} if marked else ()))
     if known is None or known.provider != "openai" or request.endpoint.api_base is not None:
         return Cache()
     shared = range(_EVIDENCE, request.shared)[-_MOST_MARKS:]
@@ -87,10 +89,10 @@ def _said(message: Message, marked: bool) -> dict[str, Any]:
     return {"role": message.speaker, "content": [{"type": "text", "text": message.text, "cache_control": _MARK}]}
 
 
-def _is_claude(model: str, known: KnownModel | None) -> bool:
-    """Whether a route leads to a Claude that takes marks; an old one that its provider does not cache takes none."""
-    host = model.partition("/")[0].partition("-")[0]
-    return "claude" in model and host in _CLAUDE_HOSTS and (known.caches if known else host in _CACHE_ALL)
+def _takes_marks(claude: str, known: KnownModel | None) -> bool:
+    """Whether marks reach a Claude, and its provider caches it."""
+    host = claude.partition("/")[0].partition("-")[0]
+    return host in _CLAUDE_HOSTS and (known.caches if known else host in _CACHE_ALL)
 
 
 def _key(messages: Sequence[Message]) -> str:
