@@ -214,9 +214,10 @@ _NESTED = (SeatRecord, Link)
 
 def plain(value: Any) -> dict[str, Any]:
     """Returns the fields of a body, or of another frozen value like it, as JSON values; what is None is left out."""
+    shape: Any = type(value)
     return {
         name: plain(member) if isinstance(member, _NESTED) else member
-        for name in _readers(type(value))
+        for name in _readers(shape)
         if (member := getattr(value, name)) is not None
     }
 
