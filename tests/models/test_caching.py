@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from building import plan_of
+from building import account_text, hall_at, hold, plan_of, speech
+from endpoint import ModelServer
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Endpoint, Message, Request, Task
 from orchestrator.models.caching import cache_arguments, cache_of, is_lost_to_a_schema
+from orchestrator.models.litellm import LiteLLM
+from orchestrator.models.scripted import Scripted
 from orchestrator.plan import Plan
 
 TASK = Task("turn", Role.WIND, "ideator", None, 1, 1, False, "Kafka?")
@@ -110,3 +115,52 @@ def test_a_route_is_asked_again_where_it_has_another_call_to_answer() -> None:
     assert [of(plan_of("speed", consensus={"required": True}), role) for role in Role] == [True, True, True]
     assert [of(plan_of("standard"), role) for role in Role] == [True, True, True]
     assert speed.asks_again("test/fallback")
+
+
+GPT = {role: ["openai/gpt-6.1-sol"] for role in Role}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("endpoint", "accounts", "held"),
+    [
+        pytest.param(None, [account_text()], [False], id="in words"),
+        pytest.param(None, ["no JSON", account_text()], [False, True], id="then to a schema"),
+        pytest.param(None, [account_text(options=[]), account_text()], [False, False], id="JSON that lacks something"),
+        pytest.param(Endpoint(json_schema=True), [account_text()], [True], id="as the models file says"),
+    ],
+)
+async def test_an_account_is_held_to_a_schema_only_where_words_did_not_bring_json(
+    tmp_path: Path, endpoint: Endpoint | None, accounts: list[str], held: list[bool]
+) -> None:
+    told = iter(accounts)
+    model = Scripted(lambda asked: next(told) if asked.task.step == "account" else speech(asked, len(model.requests)))
+    with hall_at(tmp_path) as hall, anyio.fail_after(20):
+        await hold(hall, plan_of("speed", routes=GPT, endpoint=endpoint), model)
+    assert [request.shape is not None for request in model.requests if request.task.step == "account"] == held
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("litellm")
+@pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class '_.*`ReadOnly` qualifier:UserWarning")
+@pytest.mark.anyio
+async def test_marks_and_keys_arrive_in_each_providers_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """litellm puts them there; what it does not know for a provider it would leave in, or out."""
+    for name in ("ANTHROPIC", "OPENAI", "GEMINI", "OPENROUTER"):
+        monkeypatch.setenv(f"{name}_API_KEY", "sk-ant-api03-Zq9vT2mXw8LkR4sYb7Nc1Hd6")
+    with ModelServer(lambda call: "Kafka.") as server, anyio.fail_after(60):
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        base = {"anthropic": server.base_url.removesuffix("/v1"), "openai": None}
+        model = LiteLLM()
+        for name in (CLAUDES[0], "openai/gpt-6.1-sol", "gemini/gemini-4-argon", "openai/gpt-4o", CLAUDES[2]):
+            await model.complete(asked(name, api_base=base.get(name.partition("/")[0], server.base_url)))
+        await model.aclose()
+    claude, gpt, gemini, older, routed = (call.body for call in server.calls)
+    parts = claude["messages"][0]["content"]
+    assert [number for number, part in enumerate(parts, 1) if "cache_control" in part] == [1, 4]
+    ends = [each["content"][0] for each in gpt["messages"] if isinstance(each["content"], list)]
+    assert [part.get("prompt_cache_breakpoint") for part in ends] == [{"mode": "explicit"}] * 4
+    assert (gpt["prompt_cache_options"], gpt["prompt_cache_key"]) == ({"mode": "explicit"}, older["prompt_cache_key"])
+    assert not any(word in str(body) for body in (gemini, older) for word in ("cache_control", "breakpoint"))
+    assert "cached" not in str(gemini).lower()
+    assert [number for number, each in enumerate(routed["messages"]) if "cache_control" in str(each)] == [1, 4]
