@@ -66,6 +66,16 @@ def measure() -> Iterator[Row]:
         f"{whole.cost:,.0f} of {resent:,} tokens' worth; {whole.written:,} were written into a cache at 1.25",
     )
     yield from _shorter(whole)
+    yield from _grown()
+
+
+def _grown() -> Iterator[Row]:
+    """Shorter debates, and one with votes."""
+    for name in ("speed", "standard", "fortress", "council"):
+        found, resent = _held(load_recipe(name))
+        read = _sum(found)
+        yield Row(f"{name.upper()}: share served from the prefix cache", read.cached / read.all, None, _by_step(found))
+        yield Row(f"{name.upper()}: input cost over resending all", read.cost / resent, None, "")
 
 
 def _shorter(whole: Read) -> Iterator[Row]:
