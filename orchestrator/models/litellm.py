@@ -55,7 +55,7 @@ class LiteLLM:
             ModelError: the attempt failed. What was heard of a streamed answer is its `text`.
         """
         plain = arguments.plain(request)
-        litellm = await anyio.to_thread.run_sync(_load, abandon_on_cancel=True)
+        litellm = await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
         tuned = arguments.tuned(request, litellm)
         ear = Ear(request, self._stall_s)
         try:
@@ -87,7 +87,8 @@ class LiteLLM:
                 await client.client._transport.aclose()
 
 
-def _load() -> Any:
+def load() -> Any:
+    """Imports litellm, quiet and offline; once, whoever else asks for it at the same time."""
     with _loading:  # two first calls at once
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
