@@ -821,3 +821,22 @@ def test_what_the_user_set_for_litellm_stays(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("LITELLM_LOG", "DEBUG")
     adapter.load()
     assert os.environ["LITELLM_LOG"] == "DEBUG"
+
+
+async def test_who_ends_first_leaves_the_connections_to_those_whose_calls_are_under_way(
+    model: LiteLLM, model_server: ModelServer
+) -> None:
+    model_server.hold_until(2)  # the first is answered with the second
+    replies: list[str] = []
+
+    async def ask(who: LiteLLM, name: str) -> None:
+        replies.append((await who.complete(at(model_server, name))).model)
+
+    with anyio.fail_after(20):
+        async with aclosing(LiteLLM()) as other, anyio.create_task_group() as group:
+            group.start_soon(ask, model, "wind-1")
+            await anyio.to_thread.run_sync(model_server.arrived.wait)
+            await other.aclose()
+            group.start_soon(ask, other, "wall-1")
+    assert sorted(replies) == ["wall-1", "wind-1"]
+    assert [call.nth for call in model_server.calls] == [1, 1]
