@@ -29,6 +29,7 @@ from orchestrator.hall.debate import Debate
 from orchestrator.hall.inputs import require_words
 from orchestrator.instructions import account_instruction, refine_instruction, vote_instruction
 from orchestrator.models.base import Request, Shape, Step, Task
+from orchestrator.models.caching import is_lost_to_a_schema
 from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.prompt import Material, Summary, listed, make_settling_request, make_summary_request
 from orchestrator.structured import Answer, Unreadable, read, schema_of
@@ -94,7 +95,7 @@ class Asking:
         return replace(turn, useless=partial(_unreadable, Account), lacking=lacking)
 
     def _constraints(self, case: Case) -> tuple[Material, ...]:
-        return (Material("the constraints, with the answers to them", listed(case.constraints)),)
+        return (Material("the constraints, with the answers to them", listed(case.constraints, whole=False)),)
 
     def _assignment(
         self,
@@ -109,14 +110,15 @@ class Asking:
 
         @cache
         def ask(route: str, summary: Summary | None) -> Request:
-            return make_settling_request(
+            request = make_settling_request(
                 self.plan, snapshot, seat, step, material, tell, route=route, shape=shape, summary=summary
             )
+            return replace(request, shape=None) if is_lost_to_a_schema(request) else request
 
         def summarise(route: str, turns: int) -> Request:
             return make_summary_request(self.plan, snapshot, last, seat, turns, route=route)
 
-        return Assignment(seat, step, ask, turns=len(snapshot.turns), summarise=summarise)
+        return Assignment(seat, step, ask, turns=len(snapshot.turns), summarise=summarise, shape=shape)
 
 
 def _unreadable(shape: type[Answer], text: str) -> str | None:

@@ -41,6 +41,7 @@ class Commits:
     paid: Paid
     conflicts: int = 0
     heard: int | None = None  # the newest entry by people that was told of
+    known: Debate | None = None  # as the last look found it
 
     async def look(self) -> Debate:
         """Returns the debate as it stands.
@@ -48,7 +49,7 @@ class Commits:
         Raises:
             NotActive: somebody else closed it; nobody has to write any more.
         """
-        debate = await in_thread(self.hall.debate, self.thread_id)
+        self.known = debate = await in_thread(self.hall.debate, self.thread_id, self.known)
         if debate.state.status is not Status.ACTIVE:
             raise NotActive(f"{self.thread_id} is {debate.state.status}.")
         self._tell_people(debate)

@@ -11,7 +11,7 @@ from orchestrator.errors import LimitMet, ModelError
 from orchestrator.events import Event
 from orchestrator.faults import fault_of
 from orchestrator.journal import Uncertain
-from orchestrator.models.base import Request, Step, Usage
+from orchestrator.models.base import Request, Shape, Step, Usage
 from orchestrator.plan import PlannedSeat
 from orchestrator.prompt import Summary
 from orchestrator.usage import NOTHING, total
@@ -58,6 +58,7 @@ class Assignment:
         useless: says why a text is no turn at all; None when it is one.
         turns: how many turns the request holds, which could be summarised.
         summarise: the request for a summary of so many of the oldest turns.
+        shape: of an answer that is no free text; where it would cost the cache, only a second try is held to it.
     """
 
     seat: PlannedSeat
@@ -67,6 +68,7 @@ class Assignment:
     useless: Callable[[str], str | None] = field(default=lambda text: None)
     turns: int = 0
     summarise: Callable[[str, int], Request] | None = None
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """A debate that nobody has held yet: the requests of its plan in their order, each built as the run will build it.
 
 What the seats will say is not known, only about how much. So every turn is filler of a length that its pace gives, in
-which a Wall states constraints and Door answers them, since later prompts repeat those. The rounds follow `runner`, the
-rest `settling`.
+which Wind opens options, a Wall states constraints and Door answers them, since later prompts repeat those. The rounds
+follow `runner`, the rest `settling`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from orchestrator.usage import NOTHING
 _HEAD = 2  # messages: the protocol, and the topic with the evidence; every request begins with them
 _CONSTRAINTS = 3  # that a Wall states in a turn; they make half of it
 _ANSWER = 80  # bytes of Door's answer to one
+_OPTIONS = 3  # that a Wind opens in a turn
 _FILLER = "What will be said here is not known yet, only about how many words it will take.\n"
 
 
@@ -187,7 +188,7 @@ class Imagined:
             return _stating(size)
         if seat.role is Role.DOOR and step == "turn":
             return _answering(size, [turn.turn.turn_index + 1 for turn in self._walls()])
-        return _filler(size)
+        return _opening(size) if seat.role is Role.WIND and step == "turn" else _filler(size)
 
     def _walls(self) -> Iterator[Line]:
         """The turns of Wall in the newest round."""
@@ -202,6 +203,14 @@ def _opened(topic: str) -> Debate:
 
 def _record(seat: PlannedSeat) -> SeatRecord:
     return SeatRecord(seat.slot, seat.agent, seat.routes[0], seat.routes[0], lens=seat.lens)
+
+
+def _opening(size: int) -> str:
+    """A Wind's turn of so many bytes."""
+    each = _filler(size // _OPTIONS - 40)
+    return _cut(
+        "".join(f"### Option {number}: a title of some words\n{each}\n" for number in range(1, _OPTIONS + 1)), size
+    )
 
 
 def _stating(size: int) -> str:

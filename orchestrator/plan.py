@@ -7,6 +7,7 @@ files have changed. The runner reads a plan and nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 from pydantic import Field, ValidationError
@@ -208,6 +209,23 @@ class Plan(Shape):
     def has_account(self) -> bool:
         """Whether Door accounts for its decision; a rehearsal makes none."""
         return not self.is_rehearsal
+
+    def asks_again(self, route: str) -> bool:
+        """Whether a route answers more than one call of a debate: what one begins with, its provider remembers.
+
+        A route that is nobody's first stands in for one that is, and is taken to.
+        """
+        calls = sum(islice(self._calls_of(route), 2))
+        return calls != 1
+
+    def _calls_of(self, route: str) -> Iterator[int]:
+        for planned in self.rounds:
+            for seat in planned.seats:
+                if seat.routes[0] == route:
+                    yield 2 if seat.role is Role.WALL and self.has_checklists(planned) else 1
+        if self.has_account and self.rounds[-1].doors[-1].routes[0] == route:
+            yield 1
+        yield from (1 for seat in self.voters if seat.routes[0] == route)
 
     def has_checklists(self, planned: PlannedRound) -> bool:
         """Whether Walls draft a checklist beside Wind; the first round of a Socratic debate has nothing to test."""

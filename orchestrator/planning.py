@@ -67,7 +67,7 @@ def make_plan(
         endpoints={route.model: route.endpoint for route in routes},
         timeout_s=routing.timeout_s,
         rounds=rounds,
-        notices=(*routing.notices, *_of_one_mind(rounds), *_not_yet(recipe)),
+        notices=(*routing.notices, *_of_one_mind(rounds)),
         limits=recipe.limits.model_copy(update=limits.model_dump(exclude_none=True)),
         on_failure=on_failure,
     )
@@ -151,11 +151,3 @@ def _of_one_mind(rounds: Sequence[PlannedRound]) -> Iterator[str]:
     cures += [f"--{together[-1].lower()} names another" for together in shared.values()]
     if told:
         yield f"{'; '.join(told)}. Different models disagree better: {cures[0]}."
-
-
-def _not_yet(recipe: Recipe) -> tuple[str, ...]:
-    """What the recipe asks for and this version does not do: said, not hidden."""
-    asked = {
-        "older rounds as Door's synthesis of them (context: synthesis)": recipe.context == "synthesis",
-    }
-    return tuple(f"The recipe asks for {what}; this version does without." for what, wanted in asked.items() if wanted)

@@ -22,6 +22,7 @@ from orchestrator.hall.debate import Remark, Said, Snapshot
 from orchestrator.hall.terms import Role
 from orchestrator.instructions import SUMMARISE, turn_instruction
 from orchestrator.models.base import Message, Request, Shape, Source, Step, Task
+from orchestrator.past_rounds import brief_of
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
 
 PROTOCOL = """\
@@ -84,7 +85,7 @@ def make_request(
     constraints = constraints_seen(snapshot, plan.first_position)
     material = _material(snapshot, checklist, constraints if seat.role is Role.DOOR else ())
     own = _own(plan, snapshot, seat, material, turn_instruction(plan, task, constraints))
-    return _request(plan, seat, task, (*_shared(plan, snapshot, summary), own), route)
+    return _request(plan, seat, task, (*_shared(plan, snapshot, planned, summary), own), route)
 
 
 def make_settling_request(
@@ -106,9 +107,10 @@ def make_settling_request(
         tell: the instruction, from the seat's task.
         shape: of the answer, where it is no free text.
     """
-    task = _task(plan, snapshot, plan.rounds[-1], seat, step)
+    last = plan.rounds[-1]
+    task = _task(plan, snapshot, last, seat, step)
     own = _own(plan, snapshot, seat, material, tell(task))
-    return replace(_request(plan, seat, task, (*_shared(plan, snapshot, summary), own), route), shape=shape)
+    return replace(_request(plan, seat, task, (*_shared(plan, snapshot, last, summary), own), route), shape=shape)
 
 
 def make_summary_request(
@@ -122,7 +124,7 @@ def make_summary_request(
         Message("user", _fenced(plan.fence, "the question under debate", snapshot.topic)),
         Message("user", f"{told}\n\n{SUMMARISE}"),
     )
-    return replace(_request(plan, seat, task, messages, route), max_output_tokens=SUMMARY_TOKENS)
+    return replace(_request(plan, seat, task, messages, route), max_output_tokens=SUMMARY_TOKENS, shared=0)
 
 
 def _task(plan: Plan, snapshot: Snapshot, planned: PlannedRound, seat: PlannedSeat, step: Step) -> Task:
@@ -154,11 +156,12 @@ def _request(plan: Plan, seat: PlannedSeat, task: Task, messages: tuple[Message,
         timeout_s=plan.timeout_of(route),
         temperature=seat.temperature if endpoint.temperature is None else endpoint.temperature,
         endpoint=endpoint,
+        shared=len(messages) - 1 if plan.asks_again(route) else 0,
     )
 
 
-def _shared(plan: Plan, snapshot: Snapshot, summary: Summary | None) -> Iterable[Message]:
-    """The part that all seats share and that only ever grows at its end."""
+def _shared(plan: Plan, snapshot: Snapshot, planned: PlannedRound, summary: Summary | None) -> Iterable[Message]:
+    """The part that all seats share and that only ever grows at its end; see `past_rounds` for what else it may do."""
     fence = plan.fence
     yield Message("system", f"{plan.protocol}\n\nThe debate's marker is {fence}.")
     topic = _fenced(fence, "the question under debate", snapshot.topic)
@@ -166,8 +169,18 @@ def _shared(plan: Plan, snapshot: Snapshot, summary: Summary | None) -> Iterable
     yield Message("user", "\n\n".join([topic, *(evidence or ["There is no evidence attached."])]))
     if summary is not None:
         yield Message("user", _fenced(fence, f"a summary of T1 to T{summary.turns}, made for you", summary.text))
+    newest = max([planned.number, *(said.round for said in snapshot.turns[-1:])])
     for said in snapshot.turns[summary.turns if summary else 0 :]:
-        yield Message("user", _turn(plan, said))
+        yield Message("user", (said.round < newest and _brief(plan, said)) or _turn(plan, said))
+
+
+def _brief(plan: Plan, said: Said) -> str | None:
+    """What stands in the place of a turn whose round is over, if anything does."""
+    brief = brief_of(said) if plan.recipe.context == "synthesis" else None
+    if brief is None:
+        return None
+    who = f"{said.role}, {named(said.agent, said.human)}"
+    return _fenced(plan.fence, f"T{said.number}: {who}, round {said.round}, in short, as Door has answered it", brief)
 
 
 def _turn(plan: Plan, said: Said) -> str:
@@ -184,14 +197,19 @@ def _material(snapshot: Snapshot, checklist: str | None, constraints: Sequence[C
     )
 
 
-def listed(constraints: Iterable[Constraint]) -> str:
-    """Constraints for a prompt, one a line, each with the answers to it."""
-    return "\n".join(map(_row, constraints)) or "No constraint was stated."
+def listed(constraints: Iterable[Constraint], *, whole: bool = True) -> str:
+    """Constraints for a prompt, one a line, each with the answers to it.
+
+    Args:
+        whole: with what Wall said beside the statement (reality, instead, remediation), which its turn says too.
+    """
+    return "\n".join(_row(constraint, whole) for constraint in constraints) or "No constraint was stated."
 
 
-def _row(constraint: Constraint) -> str:
+def _row(constraint: Constraint, whole: bool) -> str:
     what = ", ".join([str(constraint.nature or "nature not stated"), *(["BLOCKS"] if constraint.blocks else [])])
-    parts = (f"{label}: {words}" for label in constraint.parts if (words := constraint.part(label)))
+    labels = constraint.parts if whole else ()
+    parts = (f"{label}: {words}" for label in labels if (words := constraint.part(label)))
     said = [f"{answer.where} {answer.word}: {answer.sentence}".rstrip(": ") for answer in constraint.answers]
     stated = f"- {constraint.id} ({what}, {constraint.agent}): {' '.join([constraint.statement, *parts])}"
     return " | ".join([stated, *(said or ["not answered"])])

@@ -21,6 +21,7 @@ from orchestrator.budget import NO_BOUND, Bound, Budget, most_bytes
 from orchestrator.forecast import Span, calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.imagined import Asked, Imagined, Pace, head_of
 from orchestrator.models.base import Effort, Message, Request, Step
+from orchestrator.models.caching import cache_of
 from orchestrator.models.cli_known import cli_of
 from orchestrator.models.prices import price_of
 from orchestrator.models.rehearsal import NAME as REHEARSAL
@@ -133,9 +134,10 @@ def quote_of(plan: Plan, topic: str) -> Quote | None:
     least = Pace(SHORTEST, _LONG_TOKEN, first_close_of(plan), [0])
     usual = Pace(USUAL, _USUAL_TOKEN, None, [1, 0] if refinements else [0])
     most = Pace(None, 1, None, [voices] * (1 + refinements))
+    whole = plan.model_copy(update={"recipe": plan.recipe.model_copy(update={"context": "full"})})  # no brief is longer
     low = _total(_estimated(Imagined(plan, least, head).batches(), _LONG_TOKEN))
     expected = _total(_estimated(Imagined(plan, usual, head).batches(), _USUAL_TOKEN, _AROUND))
-    high = _total(_bounded(Imagined(plan, most, flat).batches()))
+    high = _total(_bounded(Imagined(whole, most, flat).batches()))
     return _quoted(calls_of(plan), chain_of(plan), Range(low, expected, high), tuple(_unpriced(plan)))
 
 
@@ -185,11 +187,11 @@ def _estimated(batches: Iterable[Iterable[Asked]], token: int, around: int = 0) 
         asked = list(_of_models(batch))
         for request, answer in asked:
             read = _read(request.messages, token, around)
-            cached = _read(_common(request.messages, known.get(request.model, ())), token, around)
+            cached, kept = _served(request, known.get(request.model, ()), token, around)
             read += _beside(request, token) if around else 0
             written = min(request.max_output_tokens, answer + (THOUGHT[request.endpoint.effort] if around else 0))
             price = price_of(request.model, request.endpoint)
-            cost = price.cost(input=read, output=written, cached=cached if _caches(request) else 0) if price else None
+            cost = price.cost(input=read, output=written, cached=cached, written=kept) if price else None
             yield _Taken(read, written, cost or Decimal(0))
         known.update({request.model: request.messages for request, _ in asked})
 
@@ -224,9 +226,14 @@ def _common(mine: tuple[Message, ...], theirs: tuple[Message, ...]) -> Iterator[
     return (each for each, _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, theirs, strict=False)))
 
 
-def _caches(request: Request) -> bool:
-    """Whether a beginning that was sent before is cheaper; a Claude serves only what is marked, and nothing is."""
-    return "claude" not in request.model.lower()
+def _served(request: Request, known: tuple[Message, ...], token: int, around: int) -> tuple[int, int]:
+    """Tokens that a cache serves, since they were sent before, and those that are written into it at a price."""
+    cache = cache_of(request)
+    if not cache.serves:
+        return 0, 0
+    cached = _read(_common(request.messages, known), token, around)
+    shared = _read(request.messages[: request.shared], token, around)
+    return cached, max(shared - cached, 0) if cache.marks else 0
 
 
 def _unpriced(plan: Plan) -> Iterator[str]:

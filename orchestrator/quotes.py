@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import NamedTuple
 
 # Hiragana, Han, Thai, Lao, Burmese and Khmer put no space between words, and only a dictionary finds them there. As
@@ -33,7 +34,7 @@ class Word(NamedTuple):
 
 def words_of(text: str) -> Iterator[Word]:
     """The words of a text in their order: runs of letters, digits and marks."""
-    marks = {each for each in set(text) if unicodedata.category(each)[0] == "M"}
+    marks = () if text.isascii() else {each for each in set(text) if unicodedata.category(each)[0] == "M"}
     for match in _word(frozenset(marks)).finditer(text):
         start, end = match.span()
         yield Word(_folded(match[0]), start, end, match.lastgroup == "spaced")
@@ -56,23 +57,22 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
     length = min(words, max((len(_spoken(source)) for source in sources), default=0))
     if length == 0:
         return None
+    own = _runs(text, length)
     runs = [_runs(source, length) for source in sources]
-    said = list(words_of(text))
-    folded = [word.folded for word in said]
-    for at in range(len(said) - length + 1):
-        run = tuple(folded[at : at + length])
-        if any(run in of_source for of_source in runs):
-            return text[said[at].start : said[at + length - 1].end]
-    return None
+    if all(of_source.isdisjoint(own) for of_source in runs):
+        return None
+    said, folded = list(words_of(text)), _spoken(text)
+    first = next(at for at in count() if any(folded[at : at + length] in of_source for of_source in runs))
+    return text[said[first].start : said[first + length - 1].end]
 
 
-@lru_cache(maxsize=16)  # every turn of a debate is held against the same instructions, every Wall against one Wind
+@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
 def _runs(source: str, length: int) -> frozenset[tuple[str, ...]]:
     spoken = _spoken(source)
     return frozenset(spoken[at : at + length] for at in range(len(spoken) - length + 1))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _spoken(source: str) -> tuple[str, ...]:
     return tuple(word.folded for word in words_of(source))
 

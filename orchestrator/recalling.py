@@ -31,6 +31,7 @@ class Recalling:
     taken: list[Usage]
     tried: list[str]
     _counted: set[int] = field(default_factory=set)  # earlier calls that are counted in already
+    _cleaned: tuple[Request, Request] | None = None  # the newest request, and as it is sent: it is asked about often
     _began: int = field(init=False)  # what stands in the journal before this number was asked for an earlier draft
 
     def __post_init__(self) -> None:
@@ -38,7 +39,9 @@ class Recalling:
 
     def ask(self, request: Request, step: Step | None = None) -> Ask:
         """Returns the call that a request is; of the draft's own step where none is given."""
-        return Ask(self.assignment.seat.slot, step or self.assignment.step, cleaned(request))
+        if self._cleaned is None or self._cleaned[0] is not request:
+            self._cleaned = request, cleaned(request)
+        return Ask(self.assignment.seat.slot, step or self.assignment.step, self._cleaned[1])
 
     def is_known(self, request: Request) -> bool:
         """Whether the answer that a request would bring, in the end, was heard already."""

@@ -45,6 +45,7 @@ from orchestrator.events import (
 from orchestrator.faults import fault_of
 from orchestrator.journal import Ask, Heard
 from orchestrator.models.base import Request, Step, Usage
+from orchestrator.models.caching import is_lost_to_a_schema
 from orchestrator.models.prices import context_of
 from orchestrator.onlookers import Onlookers
 from orchestrator.prompt import Summary
@@ -176,8 +177,11 @@ class SeatAtWork:
 
     async def _mended(self, request: Request, first: Answer) -> Answer:
         """Asks once more. Where that brings no turn, a first answer that was one stands."""
+        again = asked_again(request, first)
+        if not first.is_turn and is_lost_to_a_schema(request):
+            again = replace(again, shape=self.assignment.shape)
         try:
-            second = await self._answer(asked_again(request, first), None)
+            second = await self._answer(again, None)
         except (ModelError, LimitMet) as error:
             second = Answer(None, "", None, error)
         if second.is_turn or not first.is_turn:

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import chain, pairwise
 from operator import itemgetter
 from pathlib import PurePath
@@ -119,8 +120,13 @@ def keys_in(environment: Mapping[str, str], *named: str) -> dict[str, str]:
     Args:
         named: further variables that hold keys.
     """
-    names = (name for name in environment if name.upper().rstrip("_0123456789").endswith(KEY_NAMES))
+    names = (name for name in environment if _is_key_name(name))
     return {key: name for name in (*named, *names) if _is_key(key := environment.get(name, "").strip())}
+
+
+@lru_cache(maxsize=1024)  # the same names again with every text that goes out
+def _is_key_name(name: str) -> bool:
+    return name.upper().rstrip("_0123456789").endswith(KEY_NAMES)
 
 
 def _is_key(value: str) -> bool:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -66,6 +67,12 @@ def load(text: str, *, source: str, shape: type[M], first_line: int = 1) -> M:
     Raises:
         ConfigurationError: the text is not strict YAML or not of that shape.
     """
+    loaded: M = _load(text, source, shape, first_line)
+    return loaded
+
+
+@lru_cache(maxsize=64)  # what a text says does not change: a process that holds many debates reads each file's bytes
+def _load(text: str, source: str, shape: type[Any], first_line: int) -> Any:
     tree = parse(text, source=source, first_line=first_line)
     spelled: frozenset[int] = frozenset()
     while True:

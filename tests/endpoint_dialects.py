@@ -54,7 +54,7 @@ class OpenAI:
     paths = ("/v1/chat/completions", "/openai/deployments/{model}/chat/completions")
 
     def messages(self, body: Body) -> Messages:
-        return tuple((message["role"], message["content"]) for message in body["messages"])
+        return tuple((message["role"], _text(message["content"])) for message in body["messages"])
 
     def schema(self, body: Body) -> Any:
         asked = body.get("response_format", {}).get("json_schema")

@@ -127,8 +127,8 @@ class Watched(Hall):
     def under(self, lease: Lease) -> Watched:
         return Watched(self._store, self._tell, lease)
 
-    def debate(self, thread_id: str) -> Debate:
-        debate = super().debate(thread_id)
+    def debate(self, thread_id: str, known: Debate | None = None) -> Debate:
+        debate = super().debate(thread_id, known)
         self._tell("looked")
         return debate
 

@@ -15,7 +15,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from building import RECIPES, plan_of
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import run_debate
 from orchestrator.hall.terms import Role
@@ -141,19 +140,6 @@ def seated(tier: str) -> dict[Role, list[str]]:
 
 def everybody(tier: str) -> str:
     return ", ".join(name for names in seated(tier).values() for name in names)
-
-
-def test_what_the_copied_recipe_says_this_version_does_without_is_what_a_plan_says_so_of() -> None:
-    """The bundled one that is there to be copied; what it asks for otherwise is done."""
-    otherwise = {"consensus": {"required": True}, "early_close": True, "context": "synthesis", "socratic": True}
-    _, _, below = (ROOT / "recipes" / "standard.yaml").read_text().partition("this version does without")
-    named = re.findall(r"^(\w+):", below, re.MULTILINE)
-    assert named == [key for key, value in otherwise.items() if plan_of("standard", **{key: value}).notices]
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_no_bundled_recipe_asks_for_what_this_version_does_without(recipe: str) -> None:
-    assert not any("does without" in notice for notice in plan_of(recipe).notices)
 
 
 OCTAVE = [

@@ -232,14 +232,12 @@ def test_a_lens_that_the_hall_would_refuse_is_refused_before_anybody_is_asked(le
         plan_of(recipe.model_copy(update={"seats": seats}))
 
 
-def test_what_this_version_does_not_do_is_said() -> None:
-    (notice,) = plan_of("standard", context="synthesis").notices
-    assert "older rounds as Door's synthesis" in notice
-    assert "does without" in notice
-
-
-@pytest.mark.parametrize("changes", [{}, {"consensus": {"required": True}}, {"early_close": True}], ids=str)
-def test_a_recipe_that_asks_for_nothing_more_has_no_notices(changes: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"consensus": {"required": True}}, {"early_close": True}, {"context": "synthesis"}, {"socratic": True}],
+    ids=str,
+)
+def test_what_a_recipe_may_ask_for_is_done_and_needs_no_notice(changes: dict[str, object]) -> None:
     assert plan_of("standard", **changes).notices == ()
 
 

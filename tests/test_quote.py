@@ -255,16 +255,18 @@ def test_a_fallback_has_no_say_in_it() -> None:
     assert quote_of(plan, TOPIC).cost_usd is not None
 
 
-def test_what_a_prompt_cache_serves_is_cheaper_but_not_of_a_claude() -> None:
+def test_what_a_prompt_cache_serves_is_cheaper_but_not_of_a_claude_that_takes_no_marks() -> None:
     routes = {role: ["openai/x"] for role in Role}
     dear = quoted("standard", routes=routes, endpoint=Endpoint(**{**members(PRICED), "cached_cost_per_token": None}))
     cheap, claude = quoted("standard", routes=routes), quoted("standard", routes={role: ["x/claude"] for role in Role})
+    marked = quoted("standard", routes={role: ["anthropic/claude-x"] for role in Role})
     assert dear.cost_usd is not None
     assert cheap.cost_usd is not None
     assert cheap.tokens == dear.tokens == claude.tokens
     assert cheap.cost_usd.expected < dear.cost_usd.expected
     assert cheap.cost_usd.high == dear.cost_usd.high
     assert claude.cost_usd == dear.cost_usd
+    assert marked == cheap
 
 
 def members(endpoint: Endpoint) -> dict[str, Any]:

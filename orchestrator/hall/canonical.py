@@ -21,6 +21,7 @@ PLAN_DOMAIN = "debate-hall/plan/v1"
 
 _SALT = re.compile("[0-9a-f]{64}")
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
+_LISTS = (list, tuple)
 _TYPE_NAMES = {float: "A float", type(None): "Null"}
 
 
@@ -31,25 +32,29 @@ def encode(value: Mapping[str, object]) -> str:
         InvalidInput: a float, a null, a key that is not ASCII text, or a lone surrogate.
     """
     _require_canonical(value)
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return _JSON.encode(value)
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def _require_canonical(value: object) -> None:
-    match value:
-        case str():
+    if isinstance(value, str):
+        if not value.isascii():
             require_text(value)
-        case bool() | int():
-            pass
-        case Mapping():
-            for key, member in value.items():
-                if not (isinstance(key, str) and key.isascii()):
-                    raise InvalidInput(f"The key {key!r} is not ASCII text.")
+    elif isinstance(value, _LISTS):
+        for member in value:
+            _require_canonical(member)
+    elif isinstance(value, int):
+        pass
+    elif isinstance(value, Mapping):
+        for key, member in value.items():
+            if not (isinstance(key, str) and key.isascii()):
+                raise InvalidInput(f"The key {key!r} is not ASCII text.")
+            if not (type(member) is str and member.isascii()):  # as most are
                 _require_canonical(member)
-        case list() | tuple():
-            for member in value:
-                _require_canonical(member)
-        case _:
-            raise InvalidInput(f"{_TYPE_NAMES.get(type(value), type(value).__name__)} has no canonical form.")
+    else:
+        raise InvalidInput(f"{_TYPE_NAMES.get(type(value), type(value).__name__)} has no canonical form.")
 
 
 def is_digest(text: str) -> bool:

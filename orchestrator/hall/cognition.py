@@ -129,6 +129,14 @@ def read_wall(content: str) -> WallReading:
     return WallReading(verdict, tuple(constraints), tuple(missing))
 
 
+def options_in(content: str) -> tuple[str, ...]:
+    """The options of a Wind turn by title: its headings, else those that it names, else the items of its list."""
+    lines = structure.lines(content)
+    titles = (line.text for line in lines if line.level)
+    headed = tuple(title for title in titles if _OPTION.match(title) or _OPTION_TITLE.search(title))
+    return headed or tuple(_named(lines)) or tuple(_listed(lines))
+
+
 def _pathos(lines: list[Line]) -> list[str]:
     missing = []
     if max(_distinct(_listed(lines)), _distinct(_named(lines))) < _SEVERAL:

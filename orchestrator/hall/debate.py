@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import singledispatch
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from orchestrator.hall import canonical
 from orchestrator.hall.entries import (
@@ -27,6 +28,7 @@ from orchestrator.hall.entries import (
     Refined,
     Turn,
     build,
+    plain,
 )
 from orchestrator.hall.terms import About, LinkKind, Mode, Role, Status
 
@@ -89,8 +91,7 @@ class State:
 
     def encode(self) -> str:
         """Returns the state as canonical JSON, the form in which stores keep it."""
-        members = {field.name: getattr(self, field.name) for field in fields(self)}
-        return canonical.encode({name: member for name, member in members.items() if member is not None})
+        return canonical.encode(plain(self))
 
     @classmethod
     def decode(cls, text: str) -> State:
@@ -153,61 +154,65 @@ def advance(state: State | None, entry: Entry) -> State:
             updated_at=entry.at,
             marks=body.marks,
         )
-    return replace(_moved(entry.body, state, entry.seq), seq=entry.seq, updated_at=entry.at)
+    members = dict(zip(_NAMES, _values(state), strict=True))  # half the time of dataclasses.replace
+    return State(**members | _moved(entry.body, state, entry.seq) | {"seq": entry.seq, "updated_at": entry.at})
+
+
+_NAMES = tuple(field.name for field in fields(State))
+_values = attrgetter(*_NAMES)
 
 
 @singledispatch
-def _moved(body: Body, state: State, seq: int) -> State:
+def _moved(body: Body, state: State, seq: int) -> dict[str, Any]:
     """What an entry of this kind changes beside the sequence number and the time; by default nothing."""
-    return state
+    return {}
 
 
 @_moved.register
-def _(body: FloorGiven, state: State, seq: int) -> State:
-    return replace(state, floor=body.role)
+def _(body: FloorGiven, state: State, seq: int) -> dict[str, Any]:
+    return {"floor": body.role}
 
 
 @_moved.register
-def _(body: Turn, state: State, seq: int) -> State:
+def _(body: Turn, state: State, seq: int) -> dict[str, Any]:
     opens = state.opens_round(body.role)
     missed = state.missed
     if opens and state.round:
         missed = Tally(*(count + (not spoken) for count, spoken in zip(missed, state.in_round, strict=True)))
-    return replace(
-        state,
-        round=state.round + opens,
-        spoken=state.spoken.plus(body.role),
-        in_round=(NOBODY if opens else state.in_round).plus(body.role),
-        missed=missed,
-        floor=None,
-        synthesis_seq=seq if body.role is Role.DOOR else state.synthesis_seq,
-    )
+    return {
+        "round": state.round + opens,
+        "spoken": state.spoken.plus(body.role),
+        "in_round": (NOBODY if opens else state.in_round).plus(body.role),
+        "missed": missed,
+        "floor": None,
+        "synthesis_seq": seq if body.role is Role.DOOR else state.synthesis_seq,
+    }
 
 
 @_moved.register
-def _(body: Note, state: State, seq: int) -> State:
+def _(body: Note, state: State, seq: int) -> dict[str, Any]:
     mark = next((mark for about, mark in _MARKS.items() if about == body.about), None)
-    return state if mark is None or mark in state.marks else replace(state, marks=(*state.marks, mark))
+    return {} if mark is None or mark in state.marks else {"marks": (*state.marks, mark)}
 
 
 @_moved.register
-def _(body: Refined, state: State, seq: int) -> State:
-    return replace(state, synthesis_seq=seq, refinements=body.number)
+def _(body: Refined, state: State, seq: int) -> dict[str, Any]:
+    return {"synthesis_seq": seq, "refinements": body.number}
 
 
 @_moved.register
-def _(body: Extended, state: State, seq: int) -> State:
-    return replace(state, max_turns=body.max_turns, max_rounds=body.max_rounds)
+def _(body: Extended, state: State, seq: int) -> dict[str, Any]:
+    return {"max_turns": body.max_turns, "max_rounds": body.max_rounds}
 
 
 @_moved.register
-def _(body: Closed, state: State, seq: int) -> State:
-    return replace(state, status=body.status, floor=None, synthesis_seq=seq, closing_seq=seq)
+def _(body: Closed, state: State, seq: int) -> dict[str, Any]:
+    return {"status": body.status, "floor": None, "synthesis_seq": seq, "closing_seq": seq}
 
 
 @_moved.register
-def _(body: ForceClosed, state: State, seq: int) -> State:
-    return replace(state, status=Status.FORCE_CLOSED, floor=None, closing_seq=seq)
+def _(body: ForceClosed, state: State, seq: int) -> dict[str, Any]:
+    return {"status": Status.FORCE_CLOSED, "floor": None, "closing_seq": seq}
 
 
 @dataclass(frozen=True, slots=True)

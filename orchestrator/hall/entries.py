@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import types
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from orchestrator.errors import InvalidInput
@@ -208,12 +209,16 @@ def text_of(entry: Entry) -> str:
     return canonical.encode(header | plain(entry.body))
 
 
+_NESTED = (SeatRecord, Link)
+
+
 def plain(value: Any) -> dict[str, Any]:
     """Returns the fields of a body, or of another frozen value like it, as JSON values; what is None is left out."""
+    shape: Any = type(value)
     return {
-        field.name: plain(member) if isinstance(member, SeatRecord | Link) else member
-        for field in fields(value)
-        if (member := getattr(value, field.name)) is not None
+        name: plain(member) if isinstance(member, _NESTED) else member
+        for name in _readers(shape)
+        if (member := getattr(value, name)) is not None
     }
 
 
@@ -263,33 +268,65 @@ def build(shape: Any, members: Any) -> Any:
 
 
 def _typed(shape: Any, members: dict[str, Any]) -> dict[str, Any]:
-    hints = _hints(shape)
-    unknown = sorted(members.keys() - hints.keys())
+    readers = _readers(shape)
+    unknown = sorted(members.keys() - readers.keys())
     if unknown:
         raise InvalidInput(f"A {shape.__name__} has no field {unknown[0]!r}.")
-    return {name: _convert(hints[name], member, name) for name, member in members.items()}
+    return {name: readers[name](member, name) for name, member in members.items()}
+
+
+_Reader = Callable[[Any, str], Any]  # of a JSON value and the name of its field
 
 
 @cache
-def _hints(shape: Any) -> dict[str, Any]:
+def _readers(shape: Any) -> dict[str, _Reader]:
+    """What reads each field, found once a class: a ledger of a thousand entries is read with every look at it."""
     hints = get_type_hints(shape)
-    return {field.name: hints[field.name] for field in fields(shape)}
+    return {field.name: _reader_of(hints[field.name]) for field in fields(shape)}
 
 
-def _convert(hint: Any, value: Any, name: str) -> Any:
-    """Returns a JSON value as the type that the field declares; a bool is no int, a number no text."""
+def _reader_of(hint: Any) -> _Reader:
+    """What makes a JSON value the type that a field declares; a bool is no int, a number no text."""
     if get_origin(hint) in (Union, types.UnionType):
-        if value is None:
-            return None
-        hint = next(option for option in get_args(hint) if option is not type(None))
-    if get_origin(hint) is tuple and isinstance(value, list | tuple):
-        return tuple(_convert(get_args(hint)[0], member, name) for member in value)
-    if hasattr(hint, "_fields") and isinstance(value, list):  # a NamedTuple of counts
-        return hint(*(_convert(int, member, name) for member in value))
+        some = _reader_of(next(option for option in get_args(hint) if option is not type(None)))
+        return lambda value, name: None if value is None else some(value, name)
+    if get_origin(hint) is tuple:
+        return partial(_tuple_of, _reader_of(get_args(hint)[0]))
+    if hasattr(hint, "_fields"):
+        return partial(_counts, hint)
     if is_dataclass(hint):
-        return build(hint, value)
-    if isinstance(hint, type) and issubclass(hint, StrEnum) and value in tuple(hint):
-        return hint(value)
-    if type(value) is hint:
+        return lambda value, name: build(hint, value)
+    if issubclass(hint, StrEnum):
+        return partial(_word_of, {member.value: member for member in hint})
+    return partial(_exactly, hint)
+
+
+def _tuple_of(member_of: _Reader, value: Any, name: str) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(member_of(member, name) for member in value)
+    raise _cannot_be(name, value)
+
+
+def _counts(shape: Any, value: Any, name: str) -> Any:
+    """A NamedTuple of counts."""
+    if type(value) is shape:
         return value
-    raise InvalidInput(f"The field {name!r} cannot be {value!r}.")
+    if isinstance(value, list):
+        return shape(*(_exactly(int, member, name) for member in value))
+    raise _cannot_be(name, value)
+
+
+def _word_of(words: Mapping[str, StrEnum], value: Any, name: str) -> Any:
+    if isinstance(value, str) and value in words:
+        return words[value]
+    raise _cannot_be(name, value)
+
+
+def _exactly(kind: type, value: Any, name: str) -> Any:
+    if type(value) is kind:
+        return value
+    raise _cannot_be(name, value)
+
+
+def _cannot_be(name: str, value: Any) -> InvalidInput:
+    return InvalidInput(f"The field {name!r} cannot be {value!r}.")

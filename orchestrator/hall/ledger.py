@@ -120,13 +120,34 @@ def verify(thread: StoredThread) -> Debate:
     Raises:
         LedgerBroken: names the first bad entry and what is wrong with it.
     """
-    lines, state, broken = _verified_chain(thread)
+    lines, state, broken = _verified_chain(thread.thread_id, thread.lines)
     broken = broken or _end_problem(thread, state, lines)
     problems = [problem for problem in (_first_text_problem(lines, broken is not None), broken) if problem]
     if problems:
         raise LedgerBroken(thread.thread_id, *min(problems))
     assert state is not None, "an empty ledger is a problem"
     return Debate(state, lines[-1].hash, tuple(lines), thread.plan)
+
+
+def follow(known: Debate, now: Standing, newer: Sequence[StoredLine]) -> Debate | None:
+    """Returns a debate that was verified before with the lines behind it, which are verified as `verify` does.
+
+    Args:
+        now: where the thread stands.
+        newer: the lines behind those of `known`.
+
+    Returns:
+        None where they do not simply follow: one redacts an earlier text, or something is wrong with them; then only
+        the whole ledger tells.
+    """
+    lines, state, broken = _verified_chain(known.state.thread_id, newer, known.lines, known.state)
+    added = lines[len(known.lines) :]
+    reaches_back = any(isinstance(line.entry.body, Tombstoned) for line in added)
+    if broken or reaches_back or any(_text_problem(line, None) for line in added):
+        return None
+    if state is None or now != Standing(lines[-1].hash, state):
+        return None
+    return Debate(state, now.head, tuple(lines), known.plan) if added else known
 
 
 def stored(debate: Debate) -> StoredThread:
@@ -163,13 +184,18 @@ def require_head(debate: Debate, head: str) -> int:
 _Problem = tuple[int, str]  # the entry to blame, and why
 
 
-def _verified_chain(thread: StoredThread) -> tuple[list[Line], State | None, _Problem | None]:
-    """Returns the lines that hold together, the state after them, and what is wrong with the next one."""
-    lines: list[Line] = []
-    state: State | None = None
-    for seq, stored in enumerate(thread.lines):
+def _verified_chain(
+    thread_id: str, rows: Sequence[StoredLine], before: Sequence[Line] = (), state: State | None = None
+) -> tuple[list[Line], State | None, _Problem | None]:
+    """Returns the lines that hold together, the state after them, and what is wrong with the next one.
+
+    Args:
+        before: lines that are known to hold together, and `state`, which is that after them.
+    """
+    lines = list(before)
+    for seq, stored in enumerate(rows, len(lines)):
         try:
-            line = _verified(thread.thread_id, stored, seq, lines[-1].hash if lines else None)
+            line = _verified(thread_id, stored, seq, lines[-1].hash if lines else None)
             rules.check(state, line.entry.body)
         except HallError as error:
             return lines, state, (seq, error.message)

@@ -135,12 +135,21 @@ class Reader:
         require_format(format)
         return (export_json if format == "json" else export_octave)(self.debate(thread_id))
 
-    def debate(self, thread_id: str) -> Debate:
+    def debate(self, thread_id: str, known: Debate | None = None) -> Debate:
         """Returns a whole debate, verified.
+
+        Args:
+            known: the same debate, as this method returned it before. Only what stands behind it is read and verified,
+                unless a redaction among that reaches back.
 
         Raises:
             LedgerBroken, UnknownThread
         """
+        if known is not None:
+            now, newer = self._store.newer(thread_id, known.state.seq)
+            followed = ledger.follow(known, now, newer)
+            if followed is not None:
+                return followed
         return ledger.verify(self._store.thread(thread_id))
 
     def state(self, thread_id: str) -> State:

@@ -119,6 +119,12 @@ class SQLiteStore(SQLiteRuns):
             newest = db.execute(f"{_LINES} AND e.turn_index >= ?", (no, first)).fetchall()
         return Window(standing, sorted((StoredLine(*row) for row in ends + newest), key=lambda line: line.seq))
 
+    def newer(self, thread_id: str, seq: int) -> Window:
+        with self._snapshot() as db:
+            no, *standing = thread_row(db, thread_id)
+            rows = db.execute(f"{_LINES} AND e.seq > ? ORDER BY e.seq", (no, seq))
+            return Window(standing_of(*standing), [StoredLine(*row) for row in rows])
+
     def line(self, thread_id: str, seq: int) -> StoredLine | None:
         with self._snapshot() as db:
             row = db.execute(f"{_LINES} AND e.seq = ?", (thread_row(db, thread_id)[0], seq)).fetchone()

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from queue import Empty, LifoQueue
+from threading import Lock
 
 from orchestrator.errors import DebateError, StoreTooNew, StoreUnavailable
 
@@ -38,6 +39,7 @@ class SQLiteFile:
     def __init__(self, path: Path, formats: Sequence[str]) -> None:
         self._path, self._formats = path, formats
         self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
+        self._writing = Lock()
         with self._explained(), _alone_in(path.parent):
             self._prepare()
 
@@ -110,10 +112,23 @@ class SQLiteFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._connection() as db:
+        with self._next_writer(), self._connection() as db:
             db.execute("BEGIN IMMEDIATE")
             yield db
             db.execute("COMMIT")
+
+    @contextmanager
+    def _next_writer(self) -> Iterator[None]:
+        """Threads of this process write one after the other, each woken when the one before is done.
+
+        SQLite lets who waits sleep, longer each time. Who has waited too long here asks it all the same: it says why.
+        """
+        has_turn = self._writing.acquire(timeout=BUSY_TIMEOUT_MS / 1000)
+        try:
+            yield
+        finally:
+            if has_turn:
+                self._writing.release()
 
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:

@@ -72,7 +72,7 @@ class Listed(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A thread's standing with its opening, its closing and its newest turns, read at one moment."""
+    """A thread's standing with some of its entries, read at one moment."""
 
     standing: Standing
     lines: Sequence[StoredLine]
@@ -137,7 +137,10 @@ class Store(Protocol):
         """Returns all of a thread, read at one moment."""
 
     def window(self, thread_id: str, turns: int) -> Window:
-        """Returns the newest `turns` turns; the cost does not depend on how many there are before."""
+        """Returns the newest `turns` turns with the opening and the closing; what stands before costs nothing."""
+
+    def newer(self, thread_id: str, seq: int) -> Window:
+        """Returns the entries behind the one numbered `seq`; what stands before costs nothing."""
 
     def line(self, thread_id: str, seq: int) -> StoredLine | None:
         """Returns one entry; None when there is none with that number."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from orchestrator.errors import AuthenticationFailed
 from orchestrator.models import prices
 from orchestrator.models.base import Request
+from orchestrator.models.caching import cache_arguments
 from orchestrator.models.failures import failure
 
 _NO_KEY = "no-key"
@@ -48,7 +49,7 @@ def plain(request: Request) -> dict[str, Any]:
     endpoint = request.endpoint
     arguments: dict[str, Any] = {
         "model": request.model,
-        "messages": [{"role": message.speaker, "content": message.text} for message in request.messages],
+        **cache_arguments(request),
         "max_tokens": request.max_output_tokens,
         "timeout": request.timeout_s,
         "num_retries": 0,  # litellm's own attempts

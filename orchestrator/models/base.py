@@ -168,7 +168,8 @@ class Request:
 
     `shape` is for models that can be held to one; the others read it in the messages, which always ask for it too.
     `hear` is told each piece of the answer as it comes; it is no part of what is asked. Where the models file does not
-    say whether the model streams, it does when somebody hears it.
+    say whether the model streams, it does when somebody hears it. Other requests of the debate begin with the first
+    `shared` messages; 0 where no other asks the same route.
     """
 
     model: str
@@ -180,6 +181,7 @@ class Request:
     endpoint: Endpoint = field(default_factory=Endpoint)
     shape: Shape | None = None
     hear: Callable[[str], None] | None = field(default=None, compare=False)
+    shared: int = 0
 
     @property
     def streams(self) -> bool:

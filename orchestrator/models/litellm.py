@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from weakref import WeakSet
 
 import anyio
 import anyio.to_thread
@@ -35,6 +36,7 @@ _ENVIRONMENT = {
     "LITELLM_LOG": "ERROR",
 }
 _loading = threading.Lock()
+_in_use: WeakSet[LiteLLM] = WeakSet()  # litellm's connections are shared by all that made a call and are not closed
 
 
 class LiteLLM:
@@ -55,8 +57,9 @@ class LiteLLM:
             ModelError: the attempt failed. What was heard of a streamed answer is its `text`.
         """
         plain = arguments.plain(request)
-        litellm = await anyio.to_thread.run_sync(_load, abandon_on_cancel=True)
+        litellm = await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
         tuned = arguments.tuned(request, litellm)
+        _in_use.add(self)
         ear = Ear(request, self._stall_s)
         try:
             with anyio.fail_after(request.timeout_s):
@@ -78,8 +81,12 @@ class LiteLLM:
         return replace(reply, left_out=tuned.left_out) if tuned.left_out else reply
 
     async def aclose(self) -> None:
-        """Closes the connections litellm keeps, which all instances share; call it before the event loop ends."""
-        if litellm := sys.modules.get("litellm"):
+        """Makes no more calls; call it before the event loop ends.
+
+        The connections litellm keeps are shared by all instances: the last one closes them.
+        """
+        _in_use.discard(self)
+        if not _in_use and (litellm := sys.modules.get("litellm")):
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # else a later call would get a closed client
             # Some streams come through a client of the whole module, which nobody closes; it opens itself again.
@@ -87,7 +94,8 @@ class LiteLLM:
                 await client.client._transport.aclose()
 
 
-def _load() -> Any:
+def load() -> Any:
+    """Imports litellm, quiet and offline; once, whoever else asks for it at the same time."""
     with _loading:  # two first calls at once
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)

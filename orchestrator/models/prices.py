@@ -82,6 +82,8 @@ class KnownModel:
     context_tokens: int | None  # the most it reads
     max_output_tokens: int | None
     retires: date | None = None  # from this day on its provider no longer answers
+    caches: bool = False  # its provider has a prompt cache
+    marked: bool = False  # which holds only what ends at a mark, as OpenAI writes it
 
 
 @cache
@@ -164,6 +166,8 @@ def _known(name: str, entry: Mapping[str, Any]) -> KnownModel:
         context_tokens=entry.get("max_input_tokens") or None,
         max_output_tokens=entry.get("max_output_tokens") or None,
         retires=date.fromisoformat(retires) if (retires := entry.get("deprecation_date")) else None,
+        caches=entry.get("supports_prompt_caching") is True,
+        marked=entry.get("supports_prompt_cache_breakpoint") is True,
     )
 
 

@@ -223,9 +223,8 @@ async def test_a_rehearsal_claims_no_decision_no_verdict_and_no_constraint(hall:
 
 
 async def test_the_notices_of_the_plan_and_the_warnings_of_the_run_stand_in_the_record(hall: Hall) -> None:
-    record = await held(hall, plan_of("council", context="synthesis"), voices())
+    record = await held(hall, plan_of("council"), voices())
     assert record.warnings[0].startswith("3 seats of synthesizer ask one model (test/door).")
-    assert record.warnings[1].startswith("The recipe asks for older rounds as Door's synthesis")
     assert any(warning.startswith("T1 (Wind, ideator): ") for warning in record.warnings)
 
 

@@ -56,7 +56,7 @@ async def sent(model: LiteLLM, server: ModelServer, name: str, **fields: Any) ->
 
 
 def tuned(name: str, **fields: Any) -> arguments.Tuned:
-    return arguments.tuned(asked(name, **fields), adapter._load())
+    return arguments.tuned(asked(name, **fields), adapter.load())
 
 
 # ---------------------------------------------------------------- effort and temperature

@@ -97,7 +97,7 @@ async def model() -> AsyncIterator[LiteLLM]:
 @pytest.fixture
 def providers() -> Iterator[respx.MockRouter]:
     """Every provider, answered by respx, which sees litellm's httpx transport only."""
-    litellm = adapter._load()
+    litellm = adapter.load()
     litellm.disable_aiohttp_transport = True
     litellm.in_memory_llm_clients_cache.flush_cache()
     with respx.mock(assert_all_called=False) as router:
@@ -768,7 +768,7 @@ async def test_a_long_message_is_cut(model: LiteLLM, providers: respx.MockRouter
 
 
 def test_every_exception_class_of_litellm_is_mapped() -> None:
-    module = adapter._load().exceptions
+    module = adapter.load().exceptions
     classes = [c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, Exception)]
     assert len(classes) > 25
     assert [c.__name__ for c in classes if c.__module__ == module.__name__ and kind_of(c) is None] == []
@@ -779,7 +779,7 @@ def meant(error: Exception) -> ModelError:
 
 
 def test_what_broke_a_stream_is_what_counts_and_else_the_connection_did() -> None:
-    exceptions = adapter._load().exceptions
+    exceptions = adapter.load().exceptions
     broken = exceptions.MidStreamFallbackError("lost", model="m", llm_provider="openai")
     assert type(meant(broken)) is ConnectionFailed
     busy = exceptions.RateLimitError("slow down", model="m", llm_provider="openai")
@@ -789,7 +789,7 @@ def test_what_broke_a_stream_is_what_counts_and_else_the_connection_did() -> Non
 
 def test_an_answer_that_litellm_cannot_take_apart_is_garbled_whatever_words_stand_in_it() -> None:
     words = "Invalid response object Traceback (most recent call last): ...\n\nreceived_args={'our usage policy'}"
-    told = meant(adapter._load().exceptions.APIConnectionError(words, llm_provider="openai", model="m"))
+    told = meant(adapter.load().exceptions.APIConnectionError(words, llm_provider="openai", model="m"))
     assert (type(told), told.message) == (GarbledReply, "m: Invalid response object")
 
 
@@ -819,5 +819,24 @@ def test_importing_the_adapter_does_not_import_litellm() -> None:
 
 def test_what_the_user_set_for_litellm_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITELLM_LOG", "DEBUG")
-    adapter._load()
+    adapter.load()
     assert os.environ["LITELLM_LOG"] == "DEBUG"
+
+
+async def test_who_ends_first_leaves_the_connections_to_those_whose_calls_are_under_way(
+    model: LiteLLM, model_server: ModelServer
+) -> None:
+    model_server.hold_until(2)  # the first is answered with the second
+    replies: list[str] = []
+
+    async def ask(who: LiteLLM, name: str) -> None:
+        replies.append((await who.complete(at(model_server, name))).model)
+
+    with anyio.fail_after(20):
+        async with aclosing(LiteLLM()) as other, anyio.create_task_group() as group:
+            group.start_soon(ask, model, "wind-1")
+            await anyio.to_thread.run_sync(model_server.arrived.wait)
+            await other.aclose()
+            group.start_soon(ask, other, "wall-1")
+    assert sorted(replies) == ["wall-1", "wind-1"]
+    assert [call.nth for call in model_server.calls] == [1, 1]

@@ -31,11 +31,10 @@ from orchestrator.structured import schema_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.xdist_group("litellm")]
 
+# Their parts stand in the turns, which every prompt holds too.
 CONSTRAINTS = """\
-- T3.C1 (CONSTRAINT, validator): Nobody on call knows C1. Reality: the rota. Violation: a page at night. Instead: \
-an outbox. Remediation: train C1. | {answers}
-- T4.C1 (OPPORTUNITY, critical-engineer): Nobody on call knows C1. Build: a replay test. Done when: a day is replayed. \
-Remediation: train C1. | {answers}"""
+- T3.C1 (CONSTRAINT, validator): Nobody on call knows C1. | {answers}
+- T4.C1 (OPPORTUNITY, critical-engineer): Nobody on call knows C1. | {answers}"""
 
 
 @pytest.fixture
