@@ -12,7 +12,7 @@ from orchestrator.cli.ending import Exit
 from reference.page import BEGIN, END, PAGE, README, everything, page, with_table
 
 
-@pytest.mark.parametrize(("file", "made"), [(README, with_table), (PAGE, lambda text: page())], ids=lambda it: str(it))
+@pytest.mark.parametrize(("file", "made"), [(README, with_table), (PAGE, lambda text: page())], ids=["README", "page"])
 def test_what_is_written_is_what_the_code_says(file: Path, made: Callable[[str], str]) -> None:
     assert file.read_text() == made(file.read_text()), "run: python -m tests.reference"
 
