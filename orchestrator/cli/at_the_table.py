@@ -139,7 +139,7 @@ class AtTheTable:
         if not text.strip():
             put("Nothing was said.\n")
             return
-        require_words(text, "what you have to say")
+        require_words(text, "statement")
         words = Words(text, self._name, role)
         if role is not None and not await in_thread(saying.has_room, self._hall, self._thread_id, role):
             answer = await self._lines.next(f"No turn of {role} is left in the plan. Open another round for it? [y/N] ")

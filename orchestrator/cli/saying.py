@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from orchestrator import saying
+from orchestrator.cli import standard_input
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.plain import tell
 from orchestrator.cli.showing import hall, put
@@ -39,8 +40,8 @@ def say(
     as_json: bool,
 ) -> None:
     """Says words in a debate, and prints where they stand."""
-    text = sys.stdin.read().strip() if list(given) == ["-"] else " ".join(given)
-    require_words(text, "what you have to say")
+    text = standard_input.text("statement", "it", "Say it shorter.") if list(given) == ["-"] else " ".join(given)
+    require_words(text, "statement")
     words = Words(text, name or own_name(), word(Role, role, "role") if role is not None else None)
     try:
         with hall() as opened:
