@@ -294,7 +294,6 @@ class _Runner:
         while True:
             debate = await self.commits.look()
             if await self._has_more_to_hear(debate):
-                self.commits.count_conflict()
                 continue
             ending = await self.settling.ending(debate)
             if ending is None:
@@ -323,8 +322,11 @@ class _Runner:
         else:
             planned = self._next_round(debate)
         if planned is not None:
+            if planned not in self.plan.rounds:
+                self.commits.count_conflict()  # somebody else opened it
             await self._round(planned)
         elif owes_last_word(debate) and not debate.notes(About.CLOSED_EARLY):
+            self.commits.conflicts = 0  # people who have something to say write in no loop
             await self._refine(last_word_round(self.plan, debate))
         else:
             return False

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from click.testing import Result
 
+from orchestrator import saying
 from orchestrator.cli import standard_input
 from orchestrator.errors import UsageError
 from orchestrator.hall.hall import Hall
@@ -56,3 +58,32 @@ def test_a_closed_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("orchestrator.cli.standard_input.sys.stdin", None)
     with pytest.raises(UsageError, match=r"^Standard input is closed, so that it holds nothing"):
         standard_input.text("statement", "it", "Say it shorter.")
+
+
+@pytest.mark.parametrize(
+    ("is_said", "told"),
+    [(False, "Taken back: nothing was said."), (True, f"They were said already: debate-hall show {THREAD}")],
+)
+def test_an_interruption_tells_whether_the_words_stand(
+    is_said: bool, told: str, say: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speak = saying.say
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        if is_said:
+            speak(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(saying, "say", interrupted)
+    result = say("-", input=b"Who is on call?")
+    assert (result.exit_code, result.stderr) == (130, f"Your words:\nWho is on call?\n{told}\n")
+    assert remarks() == (["Who is on call?"] if is_said else [])
+
+
+def test_an_interruption_tells_that_another_round_was_asked_for(say: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(saying, "say", interrupted)
+    result = say("--another-round", "Once more.")
+    assert result.stderr == "Taken back: nothing was said. Another round was asked for already, and will be held.\n"
