@@ -193,6 +193,7 @@ class _Runner:
             StoppedByLimit
         """
         debate = await self.commits.look()
+        self._follow(rounds_of(self.pinned, debate).all)
         planned = closing_round(self.plan, debate)
         closes = self.plan.recipe.on_limit == "close" and planned is not None
         self.drafting.emit(LimitReached(limit=met.limit, message=met.message, closes=closes))
