@@ -129,9 +129,7 @@ def closing_round(plan: Plan, debate: Debate) -> PlannedRound | None:
 
 
 def is_held(plan: Plan, debate: Debate) -> bool:
-    """Whether the rounds are over: nobody of the plan has still to speak, or nothing was left to speak about."""
-    if debate.notes(About.SETTLED):
-        return not debate.state.round_is_open
+    """Whether the rounds are over: nobody of the plan has still to speak."""
     return not any(left_of(planned, role, debate) for planned in plan.rounds for role in Role)
 
 

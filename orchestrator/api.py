@@ -50,7 +50,7 @@ async def run_debate(
     topic: str,
     *,
     recipe: str | Path | Recipe = "standard",
-    tier: str | None = None,
+    tier: str | int | None = None,
     models: str | Path = DEFAULT_MODELS,
     wind: Names = (),
     wall: Names = (),
@@ -104,7 +104,7 @@ async def run_debate(
     if thread_id is not None:
         require_thread_id(thread_id)
     wanted = Wanted(
-        tier=tier,
+        tier=None if tier is None else str(tier),
         models=str(models),
         voices=_voices(wind, wall, door, model),
         rehearse=rehearse,

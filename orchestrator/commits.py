@@ -15,9 +15,9 @@ from orchestrator.decision.people import words_of_people
 from orchestrator.decision.seating import NO_ANSWER
 from orchestrator.drafts import Draft, Emit, Failure, Paid
 from orchestrator.errors import DebateError, InvalidInput, LimitMet, LimitReached, NotActive, RunPaused, StaleHead
-from orchestrator.events import HeadMoved, PersonSpoke, SeatMissing, TurnCommitted
+from orchestrator.events import EndAskedFor, HeadMoved, PersonSpoke, RoundAskedFor, SeatMissing, TurnCommitted
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import SeatRecord
+from orchestrator.hall.entries import Extended, Note, SeatRecord
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Mode, Role, Status
 from orchestrator.plan import Plan, PlannedSeat
@@ -40,7 +40,7 @@ class Commits:
     emit: Emit
     paid: Paid
     conflicts: int = 0
-    heard: int | None = None  # the newest entry by people that was told of
+    heard: int | None = None  # the newest entry that was looked at for what people did
     known: Debate | None = None  # as the last look found it
 
     async def look(self) -> Debate:
@@ -56,12 +56,19 @@ class Commits:
         return debate
 
     def _tell_people(self, debate: Debate) -> None:
-        """Tells what people said since the last look; what stood before the first one is no news."""
-        words = words_of_people(debate)
-        before, self.heard = self.heard, words[-1].seq if words else -1
-        for word in words:
-            if before is not None and word.seq > before:
+        """Tells what people said and asked for since the last look; what stood before the first one is no news."""
+        before, self.heard = self.heard, debate.state.seq
+        if before is None or before == self.heard:
+            return
+        for word in words_of_people(debate):
+            if word.seq > before:
                 self.emit(PersonSpoke(name=word.name, role=word.role, by=word.by))
+        for line in debate.lines[before + 1 :]:
+            match line.entry.body:
+                case Extended(human=True) as asked:
+                    self.emit(RoundAskedFor(by=asked.by, rounds=asked.max_rounds))
+                case Note(human=True, about=About.SETTLED) as ended:
+                    self.emit(EndAskedFor(by=ended.by))
 
     async def all(self, base: Debate, drafts: Sequence[Draft | Failure]) -> None:
         """Commits in seat order. Stops when other words moved the head.

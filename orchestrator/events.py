@@ -238,6 +238,23 @@ class PersonSpoke:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoundAskedFor:
+    """A person has asked for another round; `rounds` are those that the debate may have by now."""
+
+    type: ClassVar[str] = "round_asked_for"
+    by: str
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndAskedFor:
+    """A person has ended the debate: what is still planned is not needed, and Door says its last word."""
+
+    type: ClassVar[str] = "end_asked_for"
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """Nothing is open any more; so many planned turns are not needed."""
 
@@ -289,6 +306,8 @@ Event = (
     | BallotCounted
     | SynthesisRefined
     | PersonSpoke
+    | RoundAskedFor
+    | EndAskedFor
     | Settled
     | HeadMoved
     | Paused

@@ -193,6 +193,7 @@ class _Runner:
             StoppedByLimit
         """
         debate = await self.commits.look()
+        self._follow(rounds_of(self.pinned, debate).all)
         planned = closing_round(self.plan, debate)
         closes = self.plan.recipe.on_limit == "close" and planned is not None
         self.drafting.emit(LimitReached(limit=met.limit, message=met.message, closes=closes))
@@ -294,7 +295,6 @@ class _Runner:
         while True:
             debate = await self.commits.look()
             if await self._has_more_to_hear(debate):
-                self.commits.count_conflict()
                 continue
             ending = await self.settling.ending(debate)
             if ending is None:
@@ -323,8 +323,11 @@ class _Runner:
         else:
             planned = self._next_round(debate)
         if planned is not None:
+            if planned not in self.plan.rounds:
+                self.commits.count_conflict()  # somebody else opened it
             await self._round(planned)
         elif owes_last_word(debate) and not debate.notes(About.CLOSED_EARLY):
+            self.commits.conflicts = 0  # people who have something to say write in no loop
             await self._refine(last_word_round(self.plan, debate))
         else:
             return False

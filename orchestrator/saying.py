@@ -43,13 +43,23 @@ def say_now(hall: Hall, thread_id: str, words: Words) -> Spoken | None:
     if words.role is None:
         noted = hall.remark(thread_id, words.text, words.by)
         return Spoken(f"N{_number_of(hall, thread_id, noted['seq'])}", noted["head"])
-    if _turns_ahead(hall.state(thread_id), words.role) or _cuts_short(hall, thread_id, words.role):
+    if not is_their_moment(hall, thread_id, words):
         return None
     try:
         turn = hall.say(thread_id, words.role, words.text, words.by)
     except (OutOfTurn, FloorNotGiven, BarrierUp):  # somebody was faster
         return None
     return Spoken(f"T{turn['turn_index'] + 1}", turn["head"])
+
+
+def is_their_moment(hall: Hall, thread_id: str, words: Words) -> bool:
+    """Whether words can be said now, without cutting others short.
+
+    Raises:
+        LimitReached: no turn of that role is left; NotActive: the debate is closed.
+    """
+    role = words.role
+    return role is None or not (_turns_ahead(hall.state(thread_id), role) or _cuts_short(hall, thread_id, role))
 
 
 def say(hall: Hall, thread_id: str, words: Words, waiting: Callable[[str], None], *, patient: bool = False) -> Spoken:
@@ -79,6 +89,12 @@ def say(hall: Hall, thread_id: str, words: Words, waiting: Callable[[str], None]
             time.sleep(LOOK_S)
 
 
+def stands(hall: Hall, thread_id: str, words: Words, since: int) -> bool:
+    """Whether words were said, after an entry: who interrupted them cannot know."""
+    said = (line for line in hall.debate(thread_id).lines if line.entry.seq > since and line.text == words.text)
+    return any(getattr(line.entry.body, "human", None) for line in said)
+
+
 def open_round(hall: Hall, thread_id: str, by: str) -> None:
     """Asks for another round, as large as the plan's last one.
 
@@ -96,7 +112,8 @@ def end(hall: Hall, thread_id: str, by: str) -> None:
     Raises:
         NotActive: the debate is closed.
     """
-    words = f"{by} ended the debate after round {hall.state(thread_id).round}."
+    number = hall.state(thread_id).round
+    words = f"{by} ended the debate {f'after round {number}' if number else 'before its first round was over'}."
     hall.note(thread_id, words, About.SETTLED.value, by, human=True)
 
 
@@ -119,20 +136,23 @@ def _turns_ahead(state: State, role: Role) -> int:
 
 
 def _cuts_short(hall: Hall, thread_id: str, role: Role) -> bool:
-    """Whether a turn of Door would end a round in which a run has still Winds or Walls to commit."""
-    if role is not Role.DOOR or not _is_run(hall, thread_id):
+    """Whether a turn would end a round in which a run has still somebody to hear: Door's for Winds and Walls, that of
+    a Wind or Wall which opens the next round for Doors."""
+    state = hall.state(thread_id)
+    ends_for = (Role.WIND, Role.WALL) if role is Role.DOOR else (Role.DOOR,) if state.opens_round(role) else ()
+    if not ends_for or not state.round or not _is_run(hall, thread_id):
         return False
     debate = hall.debate(thread_id)
     plan = Plan.pinned_in(debate)
     rounds = rounds_of(plan, debate).all if plan else ()
     here = [planned for planned in rounds if planned.number == debate.state.round]
-    return any(left_of(planned, side, debate) for planned in here for side in (Role.WIND, Role.WALL))
+    return any(left_of(planned, side, debate) for planned in here for side in ends_for)
 
 
 def _what_it_waits_for(state: State, role: Role | None) -> str:
     if state.mode is Mode.FIXED:
         return f"{state.thread_id} waits for {next_role(state)} (fixed mode: Wind, Wall, Door), not yet for {role}."
-    return f"{state.thread_id} takes a turn of {role} once all Winds and Walls have spoken in this round."
+    return f"{state.thread_id} takes a turn of {role} once those who come before it in this round have spoken."
 
 
 def _require_a_run(hall: Hall, thread_id: str, why: str) -> None:

@@ -68,8 +68,15 @@ class _Counted(SpanExporter):
             self._exporter.shutdown()
 
 
+class _Console(SpanExporter):
+    """Writes to standard error as it is at that moment: a live view shows above itself what comes there."""
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        return ConsoleSpanExporter(out=sys.stderr).export(spans)
+
+
 def _exporter(kind: str) -> SpanExporter:
-    return ConsoleSpanExporter(out=sys.stderr) if kind == "console" else OTLPSpanExporter()
+    return _Console() if kind == "console" else OTLPSpanExporter()
 
 
 def _resource() -> Resource:

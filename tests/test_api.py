@@ -226,6 +226,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"wind": "openai/gpt-6.1-sol", "rehearse": True}, "A rehearsal asks no model"),
     ({"wind": "client", "wall": "client", "door": "client"}, "The route `client`"),
     ({"tier": "9"}, "There is no tier '9'."),
+    ({"tier": 9}, "There is no tier '9'."),
 ]
 
 

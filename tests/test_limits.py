@@ -56,6 +56,7 @@ from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Limits
 from orchestrator.taking_up import TakeUp
+from table import Table, Writer
 
 pytestmark = pytest.mark.anyio
 
@@ -277,6 +278,20 @@ async def test_door_closes_early_with_what_is_there_and_knows_that_its_word_is_t
     record = record_of(run.debate)
     assert record.closed_early == f"Door closed before the plan's end, at a limit. {reached.message}"
     assert record.decision == word.text
+
+
+async def test_door_says_its_last_word_anew_where_a_round_that_a_person_asked_for_after_the_end_does_not_fit(
+    tmp_path: Path,
+) -> None:
+    def end_and_ask(writer: Writer) -> None:
+        writer.end()
+        writer.ask_for_round()
+
+    table = Table(tmp_path / "state", closing(94_000), {"committed R1.Door.1": end_and_ask})
+    table.model = talkative()
+    debate = (await table.hold()).debate
+    assert (order(debate), debate.state.marks, len(debate.of(Refined))) == ("WLLLD", (CLOSED_EARLY,), 1)
+    assert table.model.requests[-1].task.last
 
 
 async def test_every_output_says_first_that_it_was_closed_early_and_why(hall: Hall) -> None:

@@ -15,10 +15,20 @@ import pytest
 from building import THREAD, hall_at, plan_of, speech, wordy
 from building import hold as held
 from orchestrator import saying
+from orchestrator.commits import MOST_CONFLICTS
 from orchestrator.decision.people import unanswered, words_of_people
 from orchestrator.decision.record import make_record
 from orchestrator.errors import LimitReached, NotActive, OutOfTurn
-from orchestrator.events import Event, PersonSpoke, RoundStarted, SentBack, Settled, SynthesisRefined
+from orchestrator.events import (
+    EndAskedFor,
+    Event,
+    PersonSpoke,
+    RoundAskedFor,
+    RoundStarted,
+    SentBack,
+    Settled,
+    SynthesisRefined,
+)
 from orchestrator.export.markdown import render_adr
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.entries import Extended, Refined
@@ -155,6 +165,44 @@ async def test_a_person_ends_a_debate_and_door_decides_with_its_last_word(tmp_pa
     assert "nothing open" not in told  # a person ended it, whatever was open
 
 
+async def test_what_people_ask_for_is_told_of_and_stands_in_the_record(tmp_path: Path) -> None:
+    acts = {"asks R1 Door turn": Writer.ask_for_round, "committed R1.Door.1": Writer.end}
+    table = Table(tmp_path / "state", plan_of("speed"), acts)
+    await table.hold()
+    told = [event for event in table.events if isinstance(event, RoundAskedFor | EndAskedFor)]
+    assert told == [RoundAskedFor(by="maria", rounds=2), EndAskedFor(by="maria")]
+    assert make_record(table.debate(), table.plan).changes == (
+        "maria asks for another round.",
+        "maria ended the debate after round 1.",
+    )
+
+
+async def test_a_person_who_has_much_to_say_at_the_end_does_not_pause_the_run(tmp_path: Path) -> None:
+    def remark_again(writer: Writer) -> None:
+        writer.remark_as_a_person()
+        if len(writer.words) <= MOST_CONFLICTS + 1:
+            table.acts["asks R1 Door account"] = remark_again
+
+    table = Table(tmp_path / "state", plan_of("speed"), {"asks R1 Door account": remark_again})
+    await table.hold()
+    debate = table.debate()
+    assert len(debate.remarks) > MOST_CONFLICTS
+    assert debate.state.status is Status.SYNTHESIS
+    require_people_are_answered(debate)
+
+
+async def test_a_person_who_would_open_the_next_round_waits_for_every_door_of_this_one(tmp_path: Path) -> None:
+    moments: list[bool] = []
+
+    def look(writer: Writer) -> None:
+        moments.append(saying.is_their_moment(writer.hall, THREAD, A_SAYING._replace(role=Role.WIND)))
+
+    acts = {f"committed R1.Door.{number}": look for number in (1, 2, 3)}
+    table = Table(tmp_path / "state", plan_of("council"), acts)
+    await table.hold()
+    assert moments == [False, False, True]
+
+
 async def test_a_round_that_is_asked_for_after_the_end_was_is_held(tmp_path: Path) -> None:
     acts = {"committed R1.Door.1": Writer.end, "asks R1 Door account": Writer.ask_for_round}
     table = Table(tmp_path / "state", plan_of("fortress"), acts)
@@ -247,25 +295,30 @@ async def test_a_persons_words_cost_nothing_and_are_nobodys_model(tmp_path: Path
 async def test_words_wait_for_the_next_legal_moment_while_a_run_goes_on(
     tmp_path: Path, recipe: str, moment: str, role: Role
 ) -> None:
-    """From a thread of its own, as from another terminal; each call of the run takes a twentieth of a second."""
+    """From a thread of its own, as from another terminal; a call of the run lasts until the person has spoken, if it is
+    the person's moment."""
     spoken: list[saying.Spoken] = []
+    words, waits = Words("Mind the audit in March.", "maria", role), threading.Event()
 
     def speak() -> None:
         with hall_at(tmp_path / "state") as own:
-            spoken.append(saying.say(own, THREAD, Words("Mind the audit in March.", "maria", role), lambda _: None))
+            spoken.append(saying.say(own, THREAD, words, lambda _: waits.set()))
+        waits.set()
 
     person = threading.Thread(target=speak, daemon=True)
 
-    class Slow(Scripted):
+    class Patient(Scripted):
         async def complete(self, request: Request) -> Any:
             task = request.task
             if f"R{task.round} {task.role} {task.step}" == moment and person.ident is None:
                 person.start()
-            await anyio.sleep(0.05)
+                await anyio.to_thread.run_sync(waits.wait)
+            if person.is_alive() and saying.is_their_moment(other, THREAD, words):
+                await anyio.to_thread.run_sync(person.join)
             return await super().complete(request)
 
-    model = Slow(lambda request: speech(request, len(model.requests)))
-    with hall_at(tmp_path / "state") as hall, anyio.fail_after(30):
+    model = Patient(lambda request: speech(request, len(model.requests)))
+    with hall_at(tmp_path / "state") as hall, hall_at(tmp_path / "state") as other, anyio.fail_after(30):
         await held(hall, plan_of(recipe), model, lambda event: None)
     await anyio.to_thread.run_sync(person.join)
     with hall_at(tmp_path / "state") as hall:

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from itertools import count
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from orchestrator.hall.hall import Hall as AnyHall
 from orchestrator.models.scripted import Line, Scripted
 from orchestrator.plan import Plan
 from orchestrator.recipe import Limits
+from orchestrator.sending import Sending
 from orchestrator.spans import PROVIDERS, Spans, provider_of
 from orchestrator.telemetry import PROTOCOLS, WORDS, wanted, wants_words
 
@@ -444,6 +447,14 @@ def test_a_debate_in_a_process_of_its_own_is_traced_too(tmp_path: Path, monkeypa
         assert background.start(hall.runs.begin(THREAD), tmp_path / "out").wait(60) == 0
         assert collector.taken
     assert (tmp_path / "out" / "run.log").read_text() == ""
+
+
+def test_the_console_exporter_writes_where_standard_error_leads_at_the_time() -> None:
+    sending = Sending(["console"])  # before a live view takes what comes there
+    with redirect_stderr(StringIO()) as shown:
+        sending.provider.get_tracer("test").start_span("chat").end()
+        sending.finish()
+    assert '"name": "chat"' in shown.getvalue()
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ class AtTheTable:
             return
         with self._away():
             await self._lines.pass_over()
-            put(f"\nRound {number} is over. What do you say? (? for help)\n")
+            await in_thread(put, f"\nRound {number} is over. What do you say? (? for help)\n")
             while await self._one_wish():
                 pass
 
@@ -110,7 +110,7 @@ class AtTheTable:
         try:
             return await self._do(key, text.strip())
         except HallError as error:
-            put(f"{error}\n")
+            await in_thread(put, f"{error}\n")
             return True
 
     async def _do(self, key: str, text: str) -> bool:
@@ -120,7 +120,7 @@ class AtTheTable:
             await self._explain()
         elif key == "r":
             await in_thread(saying.open_round, self._hall, self._thread_id, self._name)
-            put("There will be another round.\n")
+            await in_thread(put, "There will be another round.\n")
         elif key == "c":
             await in_thread(saying.end, self._hall, self._thread_id, self._name)
             return False
@@ -133,30 +133,30 @@ class AtTheTable:
 
     async def _explain(self) -> None:
         await self._lines.pass_over()
-        put(_KEYS)
+        await in_thread(put, _KEYS)
 
     async def _speak(self, role: Role | None, text: str) -> None:
         if not text.strip():
-            put("Nothing was said.\n")
+            await in_thread(put, "Nothing was said.\n")
             return
-        require_words(text, "what you have to say")
+        require_words(text, "statement")
         words = Words(text, self._name, role)
         if role is not None and not await in_thread(saying.has_room, self._hall, self._thread_id, role):
             answer = await self._lines.next(f"No turn of {role} is left in the plan. Open another round for it? [y/N] ")
             if (answer or "").strip().lower() not in ("y", "yes"):
-                put("Nothing was said. As a note to Door it can be said: n\n")
+                await in_thread(put, "Nothing was said. As a note to Door it can be said: n\n")
                 return
             await in_thread(saying.open_round, self._hall, self._thread_id, self._name)
         if not await self._said(words):
             self._waiting.append(words)
-            put(f"It is said as soon as it is the turn of {role}.\n")
+            await in_thread(put, f"It is said as soon as it is the turn of {role}.\n")
 
     async def _said(self, words: Words) -> bool:
         try:
             spoken = await in_thread(saying.say_now, self._hall, self._thread_id, words)
         except DebateError as error:
-            put(f"{error}\n")
+            await in_thread(put, f"{error}\n")
             return False
         if spoken is not None:
-            put(f"{spoken.name} stands on the ledger as yours.\n")
+            await in_thread(put, f"{spoken.name} stands on the ledger as yours.\n")
         return spoken is not None

@@ -62,6 +62,14 @@ def on_shelf(kind: Kind) -> Complete:
     return complete
 
 
+def commands(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The commands of the group that was named so far."""
+    asked: click.Command | None = ctx.find_root().command
+    for word in ctx.params.get(param.name or "") or ():
+        asked = asked.get_command(ctx, word) if isinstance(asked, click.Group) else None
+    return _beginning(asked.list_commands(ctx), typed) if isinstance(asked, click.Group) else []
+
+
 def tiers(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     from orchestrator.recipe import TIERS
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from orchestrator import result
 from orchestrator.budget import total_bound
+from orchestrator.cli import standard_input
 from orchestrator.cli.ending import Exit, ended_as
 from orchestrator.cli.outcome import held, politely, what_to_raise
 from orchestrator.cli.plain import answer, json_text, tell
@@ -71,6 +72,9 @@ def ask(inquirer: Inquirer) -> int:
 
 
 def _ask(inquirer: Inquirer) -> int:
+    if inquirer.wanted.question == "-":
+        question = standard_input.text("question", "it", "Ask it shorter.")
+        inquirer.wanted = replace(inquirer.wanted, question=question)
     wanted = inquirer.wanted
     require_words(wanted.question, "question")
     with Hall.open() as hall:

@@ -153,12 +153,17 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     except UsageError as error:
         problem, code = error, Exit.FAILED  # not 2: the debate was held, and to repeat it would be to pay again
     place.telling.close()
-    if call.as_json:
-        outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain, place.quoted)
-        answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
-    elif call.events != STANDARD_OUTPUT:
-        told = short_decision if shortly else whole_decision
-        answer(f"{visible(told(ended.debate, record, plan))}\n")
+    again = f"write its files again: run-debate --resume {record.thread_id} --out DIR"
+    try:
+        if call.as_json:
+            outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain, place.quoted)
+            answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
+        elif call.events != STANDARD_OUTPUT:
+            told = short_decision if shortly else whole_decision
+            answer(f"{visible(told(ended.debate, record, plan))}\n")
+    except UsageError as error:
+        if problem is None:
+            problem, code, again = error, Exit.FAILED, f"read it: debate-hall show {record.thread_id}"
     for line in (*_last_words(plan, record, files), *recording.words_on(place.adr, record, kept)):
         call.tell(line)
     if shortly:
@@ -167,7 +172,7 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
         call.tell(place.quote.against(ended.spent, total_bound(one.bound for one in ended.uncertain)))
     if problem is not None:
         tell(f"error: {problem}")
-        tell(f"The debate is closed and kept; write its files again: run-debate --resume {record.thread_id} --out DIR")
+        tell(f"The debate is closed and kept; {again}")
     return code
 
 

@@ -12,7 +12,7 @@ import click
 from orchestrator.cli.plain import answer, encodable
 from orchestrator.errors import UsageError
 
-_LESS = "FRX"  # what fits is printed, colours stay, and the page is still there when it is left
+_LESS = "-FRX"  # what fits is printed, colours stay, and the page is still there when it is left
 
 
 def columns_of_terminal() -> int | None:

@@ -124,6 +124,16 @@ def _(event: events.PersonSpoke) -> str:
 
 
 @line_of.register
+def _(event: events.RoundAskedFor) -> str:
+    return f"  {event.by} asks for another round; there may be {event.rounds}"
+
+
+@line_of.register
+def _(event: events.EndAskedFor) -> str:
+    return f"  {event.by} ends the debate; Door says its last word"
+
+
+@line_of.register
 def _(event: events.Settled) -> str:
     return f"  nothing is open any more; {counted(event.turns, 'planned turn')} not needed"
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from orchestrator import report_copies
 from orchestrator.cli.showing import hall
-from orchestrator.hall import redaction
-from orchestrator.hall.debate import Debate, Line
+from orchestrator.hall.debate import Line
 from orchestrator.hall.entries import Closed, Extended, ForceClosed, Note, Opened, Refined, Tombstoned, Turn, Vote
-from orchestrator.inquiry import answers_to
-from orchestrator.quotes import quotes_run
+from orchestrator.redacting import Redacted, Redaction, command, redact_entry, redact_turn
 
 _WHAT = {
     Opened: "topic",
@@ -24,7 +19,7 @@ _WHAT = {
 }
 
 
-def redact(thread_id: str, turn_index: int | None, seq: int | None, reason: str) -> tuple[dict[str, Any], str]:
+def redact(thread_id: str, turn_index: int | None, seq: int | None, reason: str) -> tuple[Redacted, str]:
     """Redacts a turn, or the text of an entry.
 
     Returns:
@@ -35,47 +30,27 @@ def redact(thread_id: str, turn_index: int | None, seq: int | None, reason: str)
         HallError: nothing was written.
     """
     with hall() as opened:
-        before = opened.debate(thread_id)
-        target = _target(before, turn_index, seq)
-        report_copies.forget(before.state.thread_id)
-        result = opened.tombstone(thread_id, target.entry.seq, reason)
-        after = opened.debate(thread_id)
-        told = (after, *answers_to(opened, after))
-        quoting = [line for debate in told for line in _quoting(debate, target.text or "")]
-    commands = [
-        {"thread_id": line.entry.thread_id, "seq": line.entry.seq, "command": _command(line)} for line in quoting
-    ]
-    return {**result, "still_quoted": commands}, _said(before, target, result, quoting)
+        if turn_index is not None:
+            done = redact_turn(opened, thread_id, turn_index, reason)
+        else:
+            assert seq is not None, "the command asks for one of the two"
+            done = redact_entry(opened, thread_id, seq, reason)
+    return done.result, _said(done)
 
 
-def _target(debate: Debate, turn_index: int | None, seq: int | None) -> Line:
-    if turn_index is not None:
-        return redaction.turn_at(debate, turn_index)
-    assert seq is not None, "the command asks for one of the two"
-    return redaction.text_at(debate, seq)
-
-
-def _quoting(debate: Debate, text: str) -> list[Line]:
-    return [line for line in debate.lines if line.text is not None and quotes_run(line.text, [text])]
-
-
-def _command(line: Line) -> str:
-    return f'debate-hall tombstone {line.entry.thread_id} --seq {line.entry.seq} --reason "…"'
-
-
-def _said(before: Debate, target: Line, result: Any, quoting: list[Line]) -> str:
-    thread_id = before.state.thread_id
-    said = [f"{_name(target)} of {thread_id} is redacted; the chain still verifies."]
+def _said(done: Redaction) -> str:
+    thread_id, result = done.debate.state.thread_id, done.result
+    said = [f"{_name(done.target)} of {thread_id} is redacted; the chain still verifies."]
     if result["also_redacted"]:
-        again = ", ".join(_name(before.lines[seq]) for seq in result["also_redacted"])
+        again = ", ".join(_name(done.debate.lines[seq]) for seq in result["also_redacted"])
         said.append(f"Redacted with it, because the same stands there: {again}.")
-    if isinstance(target.entry.body, Opened):
+    if isinstance(done.target.entry.body, Opened):
         said.append(f"The thread id cannot be redacted, since every hash covers it: {thread_id}.")
-    if quoting:
+    if done.quoting:
         said.append("Words of it still stand elsewhere; to redact those too:")
-        said += [f"  {_name(line)}: {_command(line)}" for line in quoting]
+        said += [f"  {_name(line)}: {command(line)}" for line in done.quoting]
     if result["erased"] == "pending":
-        said.append("A reader keeps old pages alive: the last traces go when the hall is next opened without it.")
+        said.append("A reader keeps old pages alive: the last traces go with the next opening or search without it.")
     said.append("Files exported before still hold the text: export them again, or delete them.")
     return "\n".join(said) + "\n"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
@@ -12,14 +11,13 @@ from pathlib import Path
 from orchestrator import run_folder
 from orchestrator.attendance import People
 from orchestrator.background import hold
-from orchestrator.cli import recording
+from orchestrator.cli import recording, standard_input
 from orchestrator.cli.at_the_table import person_at, require_terminals
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
 from orchestrator.cli.plain import answer, json_text
 from orchestrator.cli.telling import telling
 from orchestrator.errors import LedgerBroken, ThreadExists, UnknownThread, UsageError
-from orchestrator.evidence import MAX_BYTES
 from orchestrator.files import folder_to_fill
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
@@ -33,6 +31,9 @@ from orchestrator.wanted import Wanted, prepare
 from orchestrator.wording import visible
 from orchestrator.worker import in_thread
 
+_INSTEAD = "the topic, or files,"
+_SHORTER = "Send the question alone; what it rests on is given with --context."
+
 
 def run(call: Call, topic: str, wanted: Wanted) -> int:
     """Does it all and returns the exit code."""
@@ -40,7 +41,7 @@ def run(call: Call, topic: str, wanted: Wanted) -> int:
 
 
 def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
-    topic = _topic_from(_standard_input()) if given == "-" else given
+    topic = standard_input.text("topic", _INSTEAD, _SHORTER) if given == "-" else given
     require_words(topic, "topic")
     if call.thread_id is not None:
         require_thread_id(call.thread_id)
@@ -49,7 +50,8 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
     if call.out is not None and not call.dry_run:
         run_folder.require_unused(call.out)
     place.adr = recording.folder_of(wanted)
-    plan = prepare(recording.with_records(wanted), os.environ, _working_folder(), standard_input=_standard_input)
+    read = partial(standard_input.read, _INSTEAD)
+    plan = prepare(recording.with_records(wanted), os.environ, _working_folder(), standard_input=read)
     Switchboard().require(plan.routes)
     place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
     place.quote = quote_of(plan, topic)
@@ -75,32 +77,6 @@ def _show(call: Call, plan: Plan, place: Place) -> None:
         return
     told = record or f"none: a rehearsal writes none to {place.adr}"
     answer(visible(run_folder.outline(plan, place.quote) + (f"decision record: {told}\n" if place.adr else "")))
-
-
-def _standard_input() -> bytes:
-    """What stands there, or as much of it as shows that it is more than any use of it takes."""
-    if sys.stdin is None:
-        raise UsageError(
-            "Standard input is closed, so that it holds nothing.", "Give the topic, or files, in place of -."
-        )
-    try:
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UsageError(
-            f"Standard input cannot be read: {error.strerror}.", "Give the topic, or files, in place of -."
-        ) from error
-
-
-def _topic_from(data: bytes) -> str:
-    if len(data) > MAX_BYTES:
-        raise UsageError(
-            f"The topic on standard input is larger than {MAX_BYTES:,} bytes.",
-            "Send the question alone; what it rests on is given with --context.",
-        )
-    try:
-        return data.decode("utf-8-sig").strip()
-    except UnicodeDecodeError as error:
-        raise UsageError("The topic on standard input is not UTF-8.", "Send it as UTF-8 text.") from error
 
 
 def _working_folder() -> Path:

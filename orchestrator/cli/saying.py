@@ -7,10 +7,12 @@ import sys
 from collections.abc import Sequence
 
 from orchestrator import saying
+from orchestrator.cli import standard_input
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.plain import tell
 from orchestrator.cli.showing import hall, put
 from orchestrator.errors import DebateError, UsageError
+from orchestrator.hall.debate import State
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_words, word
 from orchestrator.hall.terms import Role
@@ -39,16 +41,18 @@ def say(
     as_json: bool,
 ) -> None:
     """Says words in a debate, and prints where they stand."""
-    text = sys.stdin.read().strip() if list(given) == ["-"] else " ".join(given)
-    require_words(text, "what you have to say")
+    text = standard_input.text("statement", "it", "Say it shorter.") if list(given) == ["-"] else " ".join(given)
+    require_words(text, "statement")
     words = Words(text, name or own_name(), word(Role, role, "role") if role is not None else None)
     try:
         with hall() as opened:
-            spoken = _said(opened, thread_id, words, another_round, patient)
-    except KeyboardInterrupt:
-        _give_back(text, given)
-        tell("Taken back: nothing was said.")
-        sys.exit(Exit.INTERRUPTED)
+            before = opened.state(thread_id)
+            try:
+                spoken = _said(opened, thread_id, words, another_round, patient)
+            except KeyboardInterrupt:
+                _give_back(text, given)
+                tell(_interrupted(opened, words, before))
+                sys.exit(Exit.INTERRUPTED)
     except DebateError:
         _give_back(text, given)
         raise
@@ -60,6 +64,15 @@ def _said(opened: Hall, thread_id: str, words: Words, another_round: bool, patie
     if another_round and (words.role is None or not saying.has_room(opened, thread_id, words.role)):
         saying.open_round(opened, thread_id, words.by)
     return saying.say(opened, thread_id, words, lambda why: tell(f"waiting: {why}"), patient=patient)
+
+
+def _interrupted(opened: Hall, words: Words, before: State) -> str:
+    """What stands of words that somebody interrupted."""
+    if saying.stands(opened, before.thread_id, words, before.seq):
+        return f"They were said already: debate-hall show {before.thread_id}"
+    if opened.state(before.thread_id).max_rounds > before.max_rounds:
+        return "Taken back: nothing was said. Another round was asked for already, and will be held."
+    return "Taken back: nothing was said."
 
 
 def _told(spoken: Spoken, words: Words) -> str:

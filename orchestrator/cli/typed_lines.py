@@ -10,6 +10,7 @@ import termios
 import anyio
 
 from orchestrator.wording import counted, visible
+from orchestrator.worker import in_thread
 
 _LONGEST = 4095  # bytes of a line that Linux's terminals hold; what comes after them is lost without a word
 
@@ -24,17 +25,17 @@ class TypedLines:
         """Returns the next line that is whole; None when there is none any more."""
         while True:
             if not self._more():
-                put(prompt)
+                await in_thread(put, prompt)
             line = await self._line()
             if line is None:
                 return None
             if len(line) >= _LONGEST:
-                put(f"Not taken: a terminal keeps {_LONGEST:,} bytes of a line. Write shorter ones.\n")
+                await in_thread(put, f"Not taken: a terminal keeps {_LONGEST:,} bytes of a line. Write shorter ones.\n")
                 continue
             try:
                 return line.decode()
             except UnicodeDecodeError:
-                put("Not taken: that line is not UTF-8. Write it again.\n")
+                await in_thread(put, "Not taken: that line is not UTF-8. Write it again.\n")
 
     async def words(self, begun: str) -> str:
         """Returns what was begun on a line, with the lines after it, up to an empty one.
@@ -43,7 +44,7 @@ class TypedLines:
         """
         if begun and not self._more():
             return begun
-        put("An empty line ends it.\n")
+        await in_thread(put, "An empty line ends it.\n")
         lines = [begun]
         while (line := await self.next("| ")) is not None and (line.strip() or self._more()):
             lines.append(line)
@@ -56,7 +57,7 @@ class TypedLines:
             lines.append(line)
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # a line that has no end yet
         if any(map(bytes.strip, lines)):
-            put(f"{counted(len(lines), 'line')} passed over, for nobody had asked yet.\n")
+            await in_thread(put, f"{counted(len(lines), 'line')} passed over, for nobody had asked yet.\n")
 
     def _more(self) -> bool:
         return b"\n" in self._typed or bool(select.select([sys.stdin], [], [], 0)[0])
@@ -67,7 +68,7 @@ class TypedLines:
             more = os.read(sys.stdin.fileno(), 65_536)
             if not more:  # Ctrl-D, which ends a line that was begun
                 rest, self._typed = self._typed, b""
-                put("\n" if rest else "")
+                await in_thread(put, "\n" if rest else "")
                 return rest or None
             self._typed += more
         line, _, self._typed = self._typed.partition(b"\n")
@@ -75,5 +76,6 @@ class TypedLines:
 
 
 def put(text: str) -> None:
-    """Writes to the terminal itself: what else shows the run stands aside."""
+    """Writes to the terminal itself: what else shows the run stands aside. A terminal that takes nothing (Ctrl-S) holds
+    it up, so it is called in a thread."""
     os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, visible(text).encode())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from orchestrator.hall import structure
 from orchestrator.hall.debate import Debate, Line
-from orchestrator.hall.entries import Closed, Note, Refined, Turn
+from orchestrator.hall.entries import Closed, Extended, Note, Refined, Turn
 from orchestrator.hall.terms import About, Role
 
 _NAMES = r"[TN]\d{1,6}(?![\d.])"  # not T3.C1, which is Wall's
@@ -68,6 +68,14 @@ def unheard(debate: Debate) -> Iterator[str]:
     """What people said and Door has not answered, a sentence each."""
     for word in unanswered(debate):
         yield f"{word.name} ({named(word.by, True)}) has no answer of Door in a line of its own."
+
+
+def wishes(debate: Debate) -> Iterator[str]:
+    """What people made a debate do otherwise than its plan: the rounds they asked for, and the end of it."""
+    for line in debate.of(Extended, Note):
+        body = line.entry.body
+        if (isinstance(body, Extended) or body.about == About.SETTLED) and body.human:  # type: ignore[union-attr]
+            yield line.words
 
 
 def answers_in(text: str) -> frozenset[str]:

@@ -167,7 +167,7 @@ def _of_the_debate(debate: Debate, plan: Plan | None) -> dict[str, Any]:
         "starved_roles": debate.state.starved_roles,
         "resumed": len(debate.notes(About.RESUMED)),
         "uncertain": _notes(debate, About.UNCERTAIN),
-        "changes": _notes(debate, About.CHANGED),
+        "changes": (*_notes(debate, About.CHANGED), *people.wishes(debate)),
         "decided_at": debate.closing.entry.at if debate.closing else debate.state.updated_at,
         "plan_hash": debate.opened.plan,
         "head": debate.head,

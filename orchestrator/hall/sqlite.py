@@ -142,6 +142,8 @@ class SQLiteStore(SQLiteRuns):
             return dict(db.execute("SELECT thread_id, head FROM threads").fetchall())
 
     def search(self, query: Query, apart: bool = False) -> Sequence[Place]:
+        if self._has_pending_erasures():
+            self._erase_traces(patience_ms=0)
         return sqlite_search.find(self._path.parent, self, query, apart)
 
     def listed(self) -> Sequence[Listed]:
@@ -161,11 +163,14 @@ class SQLiteStore(SQLiteRuns):
         return sorted(threads, key=lambda listed: listed.state.updated_at if listed.state else "", reverse=True)
 
     def erase_traces(self) -> bool:
+        return self._erase_traces(CHECKPOINT_TIMEOUT_MS)
+
+    def _erase_traces(self, patience_ms: int) -> bool:
         with self._connection() as db:
             try:
-                db.execute(f"PRAGMA busy_timeout = {CHECKPOINT_TIMEOUT_MS}")
+                db.execute(f"PRAGMA busy_timeout = {patience_ms}")
                 marks = db.execute("SELECT no, seq FROM pending_erasure").fetchall()
-                emptied = sqlite_search.empty(self._path.parent, CHECKPOINT_TIMEOUT_MS)
+                emptied = sqlite_search.empty(self._path.parent, patience_ms)
                 done = _checkpoint(db) and emptied
                 if done:  # only what was marked before the checkpoint: another process may have redacted since
                     db.executemany("DELETE FROM pending_erasure WHERE no = ? AND seq = ?", marks)

@@ -109,7 +109,8 @@ def _is_useless(error: StoreUnavailable | StoreTooNew) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    for path in folder.glob(f"{FILE}*"):
+    logs_first = sorted(folder.glob(f"{FILE}*"), reverse=True)  # SQLite would play one that is left into a new file
+    for path in logs_first:
         with suppress(FileNotFoundError):
             path.unlink()
 

@@ -212,7 +212,8 @@ class Store(Protocol):
         """Removes what deleted texts left behind in the store's own files, an index of their words among them.
 
         Returns:
-            False while something, a reader say, keeps it from being done; it is tried again when the store is opened.
+            False while something, a reader say, keeps it from being done; it is tried again when the store is opened,
+            at each search and with the next redaction.
         """
 
     def close(self) -> None: ...

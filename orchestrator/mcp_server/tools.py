@@ -11,7 +11,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from typing_extensions import TypedDict
 
-from orchestrator import report_copies
+from orchestrator import redacting
 from orchestrator.hall import listings, results
 from orchestrator.hall.export import require_format
 from orchestrator.hall.hall import Hall
@@ -139,12 +139,13 @@ class HallTools:
         """The kill switch: close a debate at once, without a synthesis. A run of it stops, wherever it is. Final."""
         return self.hall.force_close_debate(thread_id, reason)
 
-    def tombstone_turn(
-        self, thread_id: p.ThreadId, turn_index: p.TurnIndex, reason: p.Reason
-    ) -> results.TombstoneResult:
-        """Delete a turn's text for good and leave the reason; the chain still verifies. Cannot be undone."""
-        report_copies.forget(thread_id)
-        return self.hall.tombstone_turn(thread_id, turn_index, reason)
+    def tombstone_turn(self, thread_id: p.ThreadId, turn_index: p.TurnIndex, reason: p.Reason) -> redacting.Redacted:
+        """Delete a turn's text for good and leave the reason; the chain still verifies. Cannot be undone.
+
+        Tell people what is in still_quoted: entries that quote it, answers to questions about the debate too, each with
+        the command that redacts it.
+        """
+        return redacting.redact_turn(self.hall, thread_id, turn_index, reason).result
 
     def list_debates(
         self,

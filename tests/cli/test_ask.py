@@ -84,6 +84,15 @@ def test_what_was_answered_is_shown_again_for_nothing_unless_it_is_asked_again(a
     assert len(table.asked) == 2
 
 
+def test_a_question_may_stand_on_standard_input_and_is_the_same_there(ask: Command, hall: Command) -> None:
+    first, second = ask(), hall("ask", THREAD, "-", input=f"\ufeff{QUESTION}\n".encode())
+    assert (second.exit_code, second.stdout) == (0, first.stdout)
+    assert second.stderr.startswith("note: the same was asked before")
+    assert hall("ask", THREAD, "-", input=b"\xff").stderr.startswith(
+        "error: The question on standard input is not UTF-8."
+    )
+
+
 def test_json_tells_each_name_and_whether_it_exists(ask: Command) -> None:
     result = ask("--json", "--quiet")
     outcome = json_of(result)

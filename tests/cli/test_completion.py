@@ -98,6 +98,9 @@ def test_words_of_a_list_are_offered_and_paths_are_left_to_the_shell() -> None:
     assert offered(debate_hall, "verify", "--file", "deb") == [("file", "deb")]
     assert "force-close" in values(debate_hall, "")
     assert values(run_debate, "--cost") == ["--cost-limit"]
+    assert values(debate_hall, "help", "sh") == ["show"]
+    assert values(debate_hall, "help", "key", "") == ["new", "show"]
+    assert values(debate_hall, "help", "show", "") == []
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from building import NO_WAITS, RECIPES, THREAD, TOPIC, hall_at, plan_of, priced, speech
+from orchestrator.cli.live.display import Display
 from orchestrator.cli.live.folding import fold
 from orchestrator.cli.live.picture import picture
 from orchestrator.cli.live.state import View, begin
@@ -33,6 +36,7 @@ from orchestrator.events import (
     SeatMissing,
     SentBack,
     SynthesisRefined,
+    Told,
     TurnCommitted,
     VoteCast,
 )
@@ -67,6 +71,22 @@ def lane(view: View, role: str, now: float = 60.0) -> list[str]:
     """The states of a role's seats in the row at work, at a narrow terminal."""
     lines = seen(view, now, width=60)[1:-1]
     return [line[28:].strip() for line in lines if line.startswith(role)]
+
+
+def test_a_terminal_that_is_gone_keeps_nobody_from_what_is_done_there_without_the_view() -> None:
+    person, terminal = os.openpty()
+    display = Display(partial(begin, plan_of("fortress"), {}), terminal)
+    try:
+        display(Told(0, "2026-01-06T12:00:00Z", THREAD, RoundStarted(round=1, rounds=2)))
+        os.close(person)
+        with pytest.raises(OSError, match="Input/output"):
+            os.write(terminal, b"?")
+        with display.away():
+            done = True
+        assert done
+    finally:
+        display.close()
+        os.close(terminal)
 
 
 def test_who_waits_is_seen_with_whom_he_waits_for() -> None:

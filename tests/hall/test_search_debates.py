@@ -139,6 +139,20 @@ def _execute(path: Path, sql: str) -> None:
         db.execute(sql)
 
 
+def test_a_damaged_index_leaves_no_log_that_a_new_one_would_take_for_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.mkdir()
+    paths = [folder / f"{sqlite_search.FILE}{ending}" for ending in ("", "-shm", "-wal")]
+    for path in paths:
+        path.write_bytes(b"no database" * 1000)
+    gone: list[Path] = []
+    monkeypatch.setattr(Path, "glob", lambda *arguments: iter(paths))  # a file system lists them in any order
+    monkeypatch.setattr(Path, "unlink", lambda path: gone.append(path))
+    assert sqlite_search.empty(folder, 0)
+    assert gone.index(paths[2]) < gone.index(paths[0])  # a process may die between the two
+
+
 def test_the_index_of_a_hall_that_was_restored_from_a_backup_is_made_again(folder: Path) -> None:
     for words in ("first", "second"):
         with hall_in(folder) as hall:
@@ -210,6 +224,36 @@ def test_while_somebody_reads_the_index_the_erasure_is_pending_and_the_next_open
     busy.execute("ROLLBACK")
     with hall_in(folder):
         assert residue(folder) == []
+
+
+@pytest.mark.parametrize("what", ["search", "redaction"])
+def test_what_waits_to_be_erased_is_tried_again_by_searches_and_by_other_redactions(
+    searched: Hall, busy: sqlite3.Connection, folder: Path, what: str
+) -> None:
+    assert searched.tombstone_turn(THREAD, 1, "It named a customer.")["erased"] == "pending"
+    assert residue(folder) != []
+    busy.execute("ROLLBACK")
+    if what == "search":
+        assert places(searched, "log") == [(THREAD, "T1")]
+    else:
+        assert searched.tombstone_turn(THREAD, 0, "It was rude.")["erased"] == "done"
+    assert residue(folder) == []
+
+
+def test_a_search_waits_for_nobody_to_try_an_erasure_again(
+    searched: Hall, busy: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    empty = sqlite_search.empty
+
+    def noting(folder: Path, patience_ms: int) -> bool:
+        waited.append(patience_ms)
+        return empty(folder, patience_ms)
+
+    monkeypatch.setattr(sqlite_search, "empty", noting)
+    assert searched.tombstone_turn(THREAD, 1, "It named a customer.")["erased"] == "pending"
+    assert places(searched, "log") == [(THREAD, "T1")]
+    assert waited == [sqlite.CHECKPOINT_TIMEOUT_MS, 0]
 
 
 def test_what_an_index_still_holds_of_a_redacted_text_is_not_shown(

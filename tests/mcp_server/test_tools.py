@@ -18,7 +18,9 @@ from mcp.server import MCPServer
 from mcp_types import Tool
 
 from orchestrator import report_copies
+from orchestrator.hall.entries import Link
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import LinkKind
 from orchestrator.mcp_server import build
 from orchestrator.mcp_server.refusals import harmless
 
@@ -265,6 +267,37 @@ async def test_a_redaction_takes_the_report_that_was_opened_with_it(
     copies = [report_copies.keep(name, "my address") for name in (THREAD, "2026-01-06-other")]
     await call("tombstone_turn", thread_id=THREAD, turn_index=0, reason="private")
     assert [copy.exists() for copy in copies] == [False, True]
+
+
+async def test_a_report_that_is_opened_while_its_debate_is_redacted_goes_too(
+    call: Call, opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    await call("add_turn", thread_id=THREAD, role="Wind", content="my address")
+    copies, tombstone = [], Hall.tombstone
+
+    def meanwhile(*arguments: Any) -> Any:
+        copies.append(report_copies.keep(THREAD, "my address"))
+        return tombstone(*arguments)
+
+    monkeypatch.setattr(Hall, "tombstone", meanwhile)
+    await call("tombstone_turn", thread_id=THREAD, turn_index=0, reason="private")
+    assert [copy.exists() for copy in copies] == [False]
+
+
+async def test_a_redaction_names_what_quotes_the_turn_answers_to_questions_about_the_debate_too(
+    call: Call, opened: str, hall: Hall
+) -> None:
+    said, answer = "She lives in the third house of the street", f"{THREAD}-answer-1"
+    await call("add_turn", thread_id=THREAD, role="Wind", content=f"{said}.")
+    await call("add_turn", thread_id=THREAD, role="Wall", content=f"Nobody checked that {said.lower()}.")
+    link = Link(LinkKind.ANSWERS, THREAD, hall.debate(THREAD).head)
+    hall.open_run(answer, f"Why is it said that {said}?", "{}", "mediated", 3, 1, link=link)
+    gone = await call("tombstone_turn", thread_id=THREAD, turn_index=0, reason="private")
+    assert gone["still_quoted"] == [
+        {"thread_id": name, "seq": seq, "command": f'debate-hall tombstone {name} --seq {seq} --reason "…"'}
+        for name, seq in ((THREAD, 2), (answer, 0))
+    ]
 
 
 async def test_debates_are_listed_by_status_and_by_words(call: Call) -> None:

@@ -71,6 +71,16 @@ def test_a_long_page_can_be_read_in_less_and_left(shown: Shown) -> None:
         assert seen.end() == 0
 
 
+def test_a_long_page_keeps_its_colours_in_less(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LESS", raising=False)
+    with shown("show", LONG, env={"PAGER": ""}) as seen:
+        seen.until(lambda screen: any("Words of turn 1." in line for line in screen))
+        seen.press("q")
+        assert seen.end() == 0
+        assert "\x1b[1;36m" in seen.written.decode()  # Wind's colour
+        assert "Words of turn 1." in "\n".join(seen.screen)
+
+
 def test_nobody_is_kept_in_a_pager_who_wants_none(shown: Shown, tmp_path: Path) -> None:
     with shown("show", LONG, "--no-pager", env={"PAGER": pager(tmp_path)}) as seen:
         assert seen.end() == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.completing import SHELLS
+from orchestrator.cli.completing import SHELLS, commands
 from orchestrator.cli.group import AS_JSON, MODELS, command, debate_hall
 
 
@@ -128,7 +128,7 @@ def completion(shell: str) -> None:
     plain.answer(completing.script(shell))
 
 
-@click.argument("words", nargs=-1, metavar="[COMMAND]…")
+@click.argument("words", nargs=-1, metavar="[COMMAND]…", shell_complete=commands)
 @click.pass_context
 def _help(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of a command, or this list.

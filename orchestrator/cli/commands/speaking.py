@@ -56,7 +56,7 @@ def say(
 @click.option("--again", is_flag=True, help="Ask even if the same was answered before.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the answer and nothing else.")
 @THREAD
-@click.argument("question", metavar="QUESTION")
+@click.argument("question", metavar="QUESTION|-")
 def ask(
     thread_id: str,
     question: str,

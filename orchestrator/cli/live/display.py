@@ -71,7 +71,8 @@ class Display:
             if self._view is None:
                 yield
                 return
-            self._region.draw(self._news(), [])
+            with suppress(OSError):  # a terminal that is gone ends no run
+                self._region.draw(self._news(), [])
             self._errors.__exit__(None, None, None)
             try:
                 yield
