@@ -1,8 +1,8 @@
 """Processes of their own for measurements: `python -m bench.child WHAT …`; what was measured is printed as JSON.
 
-    debates RECIPE COUNT MODELS   so many debates at once in one process, through litellm
-    own RECIPE MODELS             one debate, then the same again, with litellm's call answered at once: our code alone
-    bare PATTERN                  the calls of a pattern, through litellm, with nothing around them
+debates RECIPE COUNT MODELS   so many debates at once in one process, through litellm
+own RECIPE MODELS             one debate, then the same again, with litellm's call answered at once: our code alone
+bare PATTERN                  the calls of a pattern, through litellm, with nothing around them
 """
 
 from __future__ import annotations
