@@ -67,8 +67,8 @@ def bare(pattern: str) -> dict[str, Any]:
 def own(recipe: str, models: str) -> dict[str, Any]:
     """CPU of a debate whose calls litellm answers at once, from answers that were made before."""
     litellm = load()
-    from endpoint_voices import plausible
     from endpoint import Call
+    from endpoint_voices import plausible
 
     def answered(number: int, model: str, messages: Sequence[Mapping[str, str]]) -> Any:
         told = tuple((message["role"], message["content"]) for message in messages)
