@@ -34,7 +34,11 @@ class Word(NamedTuple):
 
 def words_of(text: str) -> Iterator[Word]:
     """The words of a text in their order: runs of letters, digits and marks."""
-    marks = () if text.isascii() else {each for each in set(text) if unicodedata.category(each)[0] == "M"}
+    if text.isascii():  # the same, several times faster
+        for match in _ASCII_WORD.finditer(text.lower()):
+            yield Word(match[0], match.start(), match.end(), True)
+        return
+    marks = {each for each in set(text) if unicodedata.category(each)[0] == "M"}
     for match in _word(frozenset(marks)).finditer(text):
         start, end = match.span()
         yield Word(_folded(match[0]), start, end, match.lastgroup == "spaced")
@@ -68,17 +72,21 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
 
 @lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
 def _runs(source: str, length: int) -> frozenset[tuple[str, ...]]:
-    spoken = _spoken(source)
-    return frozenset(spoken[at : at + length] for at in range(len(spoken) - length + 1))
+    said = _spoken(source)
+    return frozenset(said[at : at + length] for at in range(len(said) - length + 1))
 
 
-@lru_cache(maxsize=64)
-def _spoken(source: str) -> tuple[str, ...]:
-    return tuple(word.folded for word in words_of(source))
+def spoken(text: str) -> tuple[str, ...]:
+    """The words of a text as they are compared."""
+    return tuple(_ASCII_WORD.findall(text.lower()) if text.isascii() else (word.folded for word in words_of(text)))
 
 
 def _folded(word: str) -> str:
     return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word.casefold())
+
+
+_spoken = lru_cache(maxsize=64)(spoken)
+_ASCII_WORD = re.compile(r"[0-9a-z]++")  # of a text in small letters
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.quotes import Word, quotes_run, words_of
+from orchestrator.quotes import Word, quotes_run, spoken, words_of
 
 WIND = "What if we let the **ledger** be the queue, and drop Kafka for good? It's one writer less."
 WORDS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=14)
@@ -156,3 +156,10 @@ def test_long_texts_are_compared_in_one_reading() -> None:
     """Comparing every place with every place would take hours here."""
     said = "the ledger is the queue and " * 10_000
     assert quotes_run(said, ["the ledger is not the queue " * 10_000]) is None
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_a_text_of_ascii_has_the_words_that_it_has_beside_others(text: str) -> None:
+    beside = [word for word in words_of(f"{text} é") if word.end <= len(text)]
+    assert list(words_of(text)) == beside
+    assert spoken(text) == tuple(word.folded for word in beside)

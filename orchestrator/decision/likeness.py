@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import combinations
 from operator import or_
 
-from orchestrator.quotes import words_of
+from orchestrator.quotes import spoken, words_of
 
 # Measured on turns such as those of tests/test_likeness.py: the same idea in other words is under 0.05, half a turn
 # quoted 0.4; one word in ten changed anywhere is 0.7 to 0.9, one in five 0.3 to 0.7.
@@ -93,6 +93,6 @@ def _runs(words: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
 
 def _standing_in(texts: Sequence[str], names: Mapping[tuple[str, ...], int]) -> frozenset[int]:
     """The named runs that one of the texts has."""
-    words = [[word.folded for word in words_of(text)] for text in texts]
+    words = [spoken(text) for text in texts]
     runs = (run for of_text in words for length in (_RUN, _UNSPACED_RUN) for run in _runs(of_text, length))
     return frozenset(names[run] for run in runs if run in names)

@@ -1,8 +1,8 @@
 """Processes of their own for measurements: `python -m bench.child WHAT …`; what was measured is printed as JSON.
 
-    debates RECIPE COUNT MODELS   so many debates at once in one process, through litellm
-    own RECIPE MODELS             one debate, then the same again, with litellm's call answered at once: our code alone
-    bare PATTERN                  the calls of a pattern, through litellm, with nothing around them
+debates RECIPE COUNT MODELS   so many debates at once in one process, through litellm
+own RECIPE MODELS             one debate, then the same again, with litellm's call answered at once: our code alone
+bare PATTERN                  the calls of a pattern, through litellm, with nothing around them
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def bare(pattern: str) -> dict[str, Any]:
 def own(recipe: str, models: str) -> dict[str, Any]:
     """CPU of a debate whose calls litellm answers at once, from answers that were made before."""
     litellm = load()
-    from endpoint_voices import plausible
     from endpoint import Call
+    from endpoint_voices import plausible
 
     def answered(number: int, model: str, messages: Sequence[Mapping[str, str]]) -> Any:
         told = tuple((message["role"], message["content"]) for message in messages)

@@ -31,7 +31,7 @@ def measure() -> Iterator[Row]:
     yield Row(
         "debate-hall serve to initialize over 'from mcp.server import MCPServer'",
         median(server) / median(sdk),
-        1.25,
+        1.2,
         detail,
     )
 

@@ -35,7 +35,12 @@ def batches_of(calls: Iterable[Call], base_url: str) -> Batches:
 def _arguments(call: Call, base_url: str) -> dict[str, Any]:
     asked = ("messages", "max_tokens", "max_completion_tokens", "temperature", "response_format")
     place = {"model": f"openai/{call.model}", "api_base": base_url, "api_key": "no-key"}
-    return {**place, "num_retries": 0, "max_retries": 0, **{name: call.body[name] for name in asked if name in call.body}}
+    return {
+        **place,
+        "num_retries": 0,
+        "max_retries": 0,
+        **{name: call.body[name] for name in asked if name in call.body},
+    }
 
 
 def run_bare(folder: str, batches: Batches, *, warm: int = 0, times: int = 1) -> dict[str, Any]:
