@@ -7,13 +7,12 @@ marker, and what others may change must not hold our words.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from github import ApiError, GitHub, patiently
 from page import fitting
 from pull_request import PullRequest
-from workflow import ActionError, annotate, put, variable
+from workflow import annotate, as_step, put, variable
 
 MOST = 65_000  # characters; GitHub takes 65,536
 _MAY_NOT = (403, 404)  # the token may read only, as on pull requests from forks; GitHub says 404 where it hides what is
@@ -59,8 +58,4 @@ def _published(github: GitHub, number: int, marker: str, body: str) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (ActionError, ApiError) as error:
-        annotate("error", str(error))
-        sys.exit(1)
+    as_step(main)

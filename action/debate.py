@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from github import ApiError, GitHub
+from github import GitHub
 from page import fitting, page_of
 from pull_request import DIFF, PullRequest, write_down
-from workflow import ActionError, Kind, annotate, given, muted, put, summarise, switch, variable
+from workflow import ActionError, Kind, annotate, as_step, given, muted, put, summarise, switch, variable
 
 MATERIAL, CHECKOUT = "pull-request", "checkout"
 _OPTIONS = ("TIER", "CONTEXT_LIMIT", "COST_LIMIT", "TIME_LIMIT", "ON_FAILURE")
@@ -202,8 +202,4 @@ def _as_name(words: str) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (ActionError, ApiError) as error:
-        annotate("error", str(error))
-        sys.exit(1)
+    as_step(main)

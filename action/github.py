@@ -14,7 +14,7 @@ from http.client import HTTPException
 from itertools import count
 from typing import Any, TypeVar
 
-from workflow import variable
+from workflow import ActionError, variable
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _HEADERS = {
 }
 
 
-class ApiError(Exception):
+class ApiError(ActionError):
     """GitHub refused, or could not be reached.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,15 @@ Kind = Literal["notice", "warning", "error"]
 
 class ActionError(Exception):
     """Nothing can be done with what was given; says what happened and what to do."""
+
+
+def as_step(main: Callable[[], None]) -> None:
+    """Does a step of the action; one that cannot be done fails with an annotation that says why."""
+    try:
+        main()
+    except ActionError as error:
+        annotate("error", str(error))
+        sys.exit(1)
 
 
 def variable(name: str) -> str:

@@ -28,8 +28,8 @@ _KEYS = """\
   Enter  go on                     w, l, d  speak as Wind, Wall, Door
   r      ask for another round     n        write a note that Door answers
   c      end it: Door decides now  q        go on, and ask no more
-Words may follow their key on the line (n Who is on call?), or the lines after it, up to an empty one. What is
-pasted is taken whole.
+Words may follow their key on its line (n Who is on call?), or stand on the
+lines after it, up to an empty one. What is pasted is taken whole.
 """
 
 

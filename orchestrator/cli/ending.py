@@ -35,7 +35,7 @@ class Exit(IntEnum):
         return member
 
     DECIDED = 0, "decided, or done"
-    FAILED = 1, "internal error, or the files of a debate that was held cannot be written"
+    FAILED = 1, "internal error, or what was held cannot be written: files, or the answer itself"
     USAGE = 2, "usage or configuration; nothing was begun"
     PAUSED = 3, "paused, can be resumed"
     NO_CONSENSUS = 4, "closed without consensus, or by force"

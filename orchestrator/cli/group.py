@@ -54,18 +54,20 @@ def debate_hall() -> None:
 
 
 def command(function: Callable[P, None], group: click.Group = debate_hall) -> click.Command:
-    """A command of a group, whose errors become a sentence and an exit code."""
+    """A command of a group, whose errors become a sentence, an exit code and with `--json` an object."""
 
     @wraps(function)
     def told(*args: P.args, **kwargs: P.kwargs) -> None:
         from orchestrator.cli.ending import exit_code
-        from orchestrator.cli.plain import tell
+        from orchestrator.cli.plain import print_failure, tell
         from orchestrator.errors import DebateError
 
         try:
             function(*args, **kwargs)
         except DebateError as error:
             tell(f"error: {error}")
+            if kwargs.get("as_json"):
+                print_failure(error)
             sys.exit(exit_code(error))
         except (click.ClickException, click.exceptions.Exit):
             raise

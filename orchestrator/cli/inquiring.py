@@ -18,7 +18,7 @@ from orchestrator.cli.plain import answer, json_text, tell
 from orchestrator.cli.progress import progress_lines
 from orchestrator.decision.record import DecisionRecord, record_of
 from orchestrator.drafts import Paid
-from orchestrator.errors import DebateError, RunPaused
+from orchestrator.errors import DebateError, RunPaused, UsageError
 from orchestrator.evidence import with_broken_marked
 from orchestrator.export.marks import marks_of
 from orchestrator.hall.debate import Debate
@@ -102,12 +102,15 @@ def _finished(inquirer: Inquirer, question: Question, run: Run) -> int:
     record, code = record_of(run.debate), ended_as(run.debate.state)
     words = run.debate.synthesis.words if run.debate.synthesis else None
     named = question.named_in(words) if words else ()
-    if inquirer.as_json:
-        answer(
-            json_text({**result.answered(run.debate, record, named, run.spent, run.uncertain, code), **inquirer.told})
-        )
-    else:
-        answer(visible(f"{_answer(record, run.debate, question.plan)}\n"))
+    try:
+        if inquirer.as_json:
+            told = result.answered(run.debate, record, named, run.spent, run.uncertain, code)
+            answer(json_text({**told, **inquirer.told}))
+        else:
+            answer(visible(f"{_answer(record, run.debate, question.plan)}\n"))
+    except UsageError as error:  # it is bought and kept: not 2, which says that nothing was begun
+        tell(f"error: {error}\nThe answer is kept; read it: debate-hall show {run.debate.state.thread_id}")
+        code = Exit.FAILED
     for line in _last_words(record, named, run.debate.state.thread_id):
         inquirer.tell(line)
     if inquirer.quote:

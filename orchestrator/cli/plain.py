@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import DebateError, UsageError
 from orchestrator.secrets import scrub
 from orchestrator.wording import STEERING, visible
 
@@ -57,6 +57,12 @@ def tell(line: str) -> None:
     """Writes to standard error, for people, what is no secret. When that is closed or full, all goes on untold."""
     with suppress(OSError):
         click.echo(visible(scrub(line)), err=True)
+
+
+def print_failure(error: DebateError) -> None:
+    """Writes an error as the object that a program asked for."""
+    with suppress(UsageError):  # there is nowhere left to say it
+        answer(json_text({"error": {"code": error.code, "message": scrub(str(error))}}))
 
 
 def _drop_the_rest() -> None:

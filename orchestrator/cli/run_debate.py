@@ -215,6 +215,8 @@ def run_debate(
 
         if topic is None:
             raise click.UsageError("Missing argument 'TOPIC'.", ctx)
+        if topic == "help":  # as people type it; it is no question, and would be paid for
+            raise click.UsageError("run-debate --help says what there is to say; a topic is a question.", ctx)
         if topic == "-" and "-" in context:
             raise click.UsageError("TOPIC and --context cannot both be standard input (-).", ctx)
         sys.exit(run(call, topic, wanted))

@@ -47,7 +47,7 @@ def show(thread_id: str, turn: str | None, *, paged: bool, as_json: bool) -> Non
     wanted = page.turn_named(debate, turn) if turn is not None else None
     columns = pager.columns_of_terminal()
     if as_json:
-        answer(json_text(debate if wanted is None else wanted))
+        answer(json_text({**debate, "remarks": _remarks(ledger)} if wanted is None else wanted))
         return
     parts = page.parts(debate, ledger, life) if wanted is None else [page.turn_part(wanted, Told.of(ledger))]
     if columns is None:
@@ -56,6 +56,14 @@ def show(thread_id: str, turn: str | None, *, paged: bool, as_json: bool) -> Non
         from orchestrator.cli.typeset import typeset  # here: it takes a while to load
 
         pager.page_through(typeset(parts, columns), paged)
+
+
+def _remarks(debate: Debate) -> list[dict[str, Any]]:
+    """The notes to the table, which stand beside the turns; Door answers those of people by their names."""
+    return [
+        {"name": f"N{remark.number}", "by": remark.by, "human": remark.human, "content": remark.text}
+        for remark in debate.remarks
+    ]
 
 
 def rendered(debate: Debate, format: str) -> str:

@@ -64,7 +64,11 @@ class TypedLines:
 
     async def _line(self) -> bytes | None:
         while b"\n" not in self._typed:
-            await anyio.wait_readable(sys.stdin)
+            try:
+                await anyio.wait_readable(sys.stdin)
+            except anyio.get_cancelled_exc_class():
+                put("\n")  # what is shown next begins a line
+                raise
             more = os.read(sys.stdin.fileno(), 65_536)
             if not more:  # Ctrl-D, which ends a line that was begun
                 rest, self._typed = self._typed, b""

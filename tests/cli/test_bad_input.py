@@ -584,3 +584,7 @@ def test_a_cost_limit_is_refused_where_a_price_is_unknown_unless_one_is_assumed(
 
 def test_what_happens_on_failure_is_one_of_two(refused: Refused) -> None:
     assert "'stop' is not one of 'pause', 'degrade'." in refused("--on-failure", "stop", "--rehearse", "Kafka?")
+
+
+def test_a_question_that_is_no_question_is_not_paid_for(refused: Refused) -> None:
+    assert "run-debate --help says" in refused("help")

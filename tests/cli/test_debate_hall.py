@@ -164,7 +164,6 @@ def test_no_text_of_a_model_steers_the_terminal(hall: Command, by_hand: str) -> 
     "command",
     [
         ("show", "nope"),
-        ("show", "nope", "--json"),
         ("verify", "nope"),
         ("export", "nope"),
         ("tombstone", "nope", "0", "--reason", "x"),
@@ -644,3 +643,18 @@ def test_config_takes_another_models_file(hall: Command, work: Path) -> None:
 def test_a_reader_that_has_enough_is_no_failure(script: Script, by_hand: str, nobody_reads: int) -> None:
     result = script("debate-hall", "show", HAND, stdout=nobody_reads)
     assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_what_fails_is_an_object_too_where_one_was_asked_for(hall: Command) -> None:
+    result = hall("show", "nowhere", "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["error"]["code"] == "unknown_thread"
+    assert result.stderr.startswith("error: There is no debate nowhere.")
+
+
+def test_a_program_reads_what_people_noted(hall: Command) -> None:
+    with Hall.open() as opened:
+        opened.init_debate("2026-01-06-notes", "Kafka?")
+        opened.remark("2026-01-06-notes", "Who is on call?", "maria")
+    shown = json.loads(hall("show", "2026-01-06-notes", "--json").stdout)
+    assert shown["remarks"] == [{"name": "N1", "by": "maria", "human": True, "content": "Who is on call?"}]

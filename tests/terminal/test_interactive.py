@@ -143,8 +143,11 @@ def test_an_end_of_input_lets_the_run_go_on_and_asks_no_more(tmp_path: Path) -> 
 def test_ctrl_c_while_a_person_is_asked_stops_the_run_so_that_it_can_go_on(tmp_path: Path) -> None:
     with rehearsal(tmp_path, "fortress") as seen:
         asked(seen, 1)
+        seen.press("n Mind")
+        seen.until(lambda screen: screen[-1] == "> n Mind")
         seen.press("\x03")
         assert seen.end() == 130
+        assert "> n Mind^C" in seen.screen
         assert seen.screen[-1] == f"Go on with: run-debate --resume {THREAD}"
     command = (*RUN_DEBATE, "--resume", THREAD, "--interactive", "--as", "maria")
     with terminal(*command, folder=tmp_path) as seen:
