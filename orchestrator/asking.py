@@ -23,6 +23,7 @@ from orchestrator.decision.ballot import (
     problems_of,
     standing_objections,
 )
+from orchestrator.decision.people import answers_in, unanswered
 from orchestrator.drafts import Assignment
 from orchestrator.errors import InvalidInput
 from orchestrator.hall.debate import Debate
@@ -58,8 +59,8 @@ class Asking:
         return replace(turn, useless=partial(_unreadable, VoteAnswer), lacking=lacking)
 
     def refinement(self, seat: PlannedSeat, debate: Debate, case: Case) -> Assignment:
-        """Door's synthesis again, after objections."""
-        objections = objections_in(case.ballot)
+        """Door's synthesis again, after objections; with it, Door answers people whom it has not answered yet."""
+        objections, due = objections_in(case.ballot), unanswered(debate)
         material = (
             Material("the synthesis that was voted on", case.synthesis),
             *self._constraints(case),
@@ -71,9 +72,11 @@ class Asking:
 
         def lacking(text: str) -> str | None:
             passed_over = set(names_of(objections)) - set(names_of(answered_in(text, objections)))
+            passed_over |= {word.name for word in due} - answers_in(text)
             return _told([f"It does not answer {name} in a line of its own." for name in sorted(passed_over)])
 
-        turn = self._assignment(seat, debate, "refine", material, tell)
+        names = tuple(word.name for word in due)
+        turn = self._assignment(seat, debate, "refine", material, tell, due=names)
         return replace(turn, useless=partial(no_turn, self.plan, seat), lacking=lacking)
 
     def account(self, seat: PlannedSeat, debate: Debate, case: Case, synthesis: str) -> Assignment:
@@ -105,13 +108,14 @@ class Asking:
         material: Sequence[Material],
         tell: Callable[[Task], str],
         shape: Shape | None = None,
+        due: tuple[str, ...] = (),
     ) -> Assignment:
         snapshot, last = debate.snapshot(), self.plan.rounds[-1]
 
         @cache
         def ask(route: str, summary: Summary | None) -> Request:
             request = make_settling_request(
-                self.plan, snapshot, seat, step, material, tell, route=route, shape=shape, summary=summary
+                self.plan, snapshot, seat, step, material, tell, route=route, shape=shape, summary=summary, due=due
             )
             return replace(request, shape=None) if is_lost_to_a_schema(request) else request
 

@@ -198,6 +198,7 @@ def refine_instruction(task: Task, constraints: Sequence[Constraint], objections
         f"not`: {', '.join(objections)}.",
         *answering(constraints),
         *_again(constraints),
+        *([_due_rule(task.due)] if task.due else []),
     ]
     return "\n".join(lines)
 

@@ -99,6 +99,7 @@ def make_settling_request(
     route: str,
     shape: Shape | None = None,
     summary: Summary | None = None,
+    due: tuple[str, ...] = (),
 ) -> Request:
     """Returns what a seat is asked when the rounds are over: to vote, to refine, to account for the synthesis.
 
@@ -106,9 +107,10 @@ def make_settling_request(
         material: what it is about, the synthesis first.
         tell: the instruction, from the seat's task.
         shape: of the answer, where it is no free text.
+        due: the turns and notes of people that Door has still to answer, by name.
     """
     last = plan.rounds[-1]
-    task = _task(plan, snapshot, last, seat, step)
+    task = replace(_task(plan, snapshot, last, seat, step), due=due)
     own = _own(plan, snapshot, seat, material, tell(task))
     return replace(_request(plan, seat, task, (*_shared(plan, snapshot, last, summary), own), route), shape=shape)
 

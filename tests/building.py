@@ -147,7 +147,8 @@ def speech(request: Request, number: int) -> str:
     if task.step == "answer":
         return f"That is what {name} found in [T1], and what was decided in [T3]."
     if task.step == "refine":
-        return wordy(f"Therefore {name} refines.\n\n## OBJECTIONS\n{answers_to_objections(request)}")
+        refined = wordy(f"Therefore {name} refines.\n\n## OBJECTIONS\n{answers_to_objections(request)}")
+        return refined + answers_to_people(task.due)
     if task.role is Role.WIND:
         return wordy(f"What if {name} moved one table at a time?")
     if task.role is Role.DOOR:

@@ -37,7 +37,7 @@ from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
 from orchestrator.runner import open_debate
 from orchestrator.saying import Words
-from table import Table, Writer, require_laws, require_people_are_answered, signed
+from table import Table, Writer, require_laws, require_people_are_answered, signed, voted_on
 from test_conflicts import FIXED, MEDIATED, one_round
 
 pytestmark = [pytest.mark.anyio]
@@ -99,6 +99,16 @@ async def test_to_a_note_after_its_last_turn_door_says_its_last_word_again(tmp_p
     assert debate.synthesis.text == refined.text
     told = [event for event in table.events if isinstance(event, SynthesisRefined)]
     assert [(event.slot, event.answers) for event in told] == [("R1.Door.last", ("N1",))]
+
+
+async def test_a_person_who_speaks_as_door_while_the_process_is_dead_is_answered_with_the_objections(
+    tmp_path: Path,
+) -> None:
+    table = Table(tmp_path / "state", voted_on(), {}, objections=1)
+    table.deaths = {13}
+    assert await table.hold_until_it_dies() is None
+    assert await table.go_on(lambda writer: writer.say_as_a_person(Role.DOOR)) is not None
+    require_people_are_answered(table.debate())
 
 
 async def test_a_note_during_a_vote_costs_no_refinement_that_voters_have(tmp_path: Path) -> None:
