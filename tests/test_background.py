@@ -59,6 +59,7 @@ def log_of(folder: Path) -> str:
     return (folder / background.LOG).read_text()
 
 
+@pytest.mark.slow
 def test_a_later_process_goes_on_with_the_pinned_texts_though_every_file_is_gone(hall: Hall, place: Path) -> None:
     plan = prepare(Wanted("own", rehearse=True, context=("facts.md",)), {}, place)
     open_debate(hall, plan, THREAD, TOPIC)

@@ -77,7 +77,12 @@ def turns_of(debate: Debate) -> list[Turn]:
     return [line.entry.body for line in debate.turns if isinstance(line.entry.body, Turn)]
 
 
-@pytest.mark.parametrize("recipe", ROUNDS)
+FAST = ("speed", "fortress")
+
+
+@pytest.mark.parametrize(
+    "recipe", [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in ROUNDS]
+)
 def test_a_recipe_runs_to_its_decision(recipe: str, folder: Path, model_server: ModelServer) -> None:
     model_server.hold_until(*together(recipe))
     result = debate("--recipe", recipe, "--context", "facts.md", "--json")
@@ -257,6 +262,7 @@ def billed(calls: list[Call]) -> tuple[int, int]:
     return read, sum(tokens((("assistant", text),)) for call in calls for text in [call.answer] if text is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", USELESS)
 def test_answers_that_were_of_no_use_are_on_the_bill_of_a_debate_that_decided(
     folder: Path, model_server: ModelServer, without_waits: None, answer: Answer

@@ -43,6 +43,7 @@ def test_the_six_recipes_are_laid_out_as_the_design_says(
     assert lay_out(turns, ratio, mode) == tuple(RoundShape(*shape) for shape in rounds)
 
 
+@pytest.mark.slow
 def test_the_rounds_hold_exactly_the_turns() -> None:
     for turns, ratio, shapes in every_mediated_layout():
         assert sum(totals_of(shapes)) == turns, (turns, ratio, shapes)
@@ -66,6 +67,7 @@ def test_a_role_is_spread_evenly_with_its_larger_rounds_first() -> None:
             assert max(shares) - min(shares) <= 1, (turns, ratio, shapes)
 
 
+@pytest.mark.slow
 def test_a_role_is_within_one_turn_of_its_share_but_for_what_one_turn_a_round_demands() -> None:
     for turns, ratio, shapes in every_mediated_layout():
         shares = [Fraction(turns * part, sum(ratio)) for part in ratio]

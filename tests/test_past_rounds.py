@@ -164,6 +164,7 @@ async def test_a_run_that_is_resumed_asks_the_same(tmp_path: Path, stops_at: int
     assert {each.messages for each in (*first.requests, *second.requests)} == {each.messages for each in whole}
 
 
+@pytest.mark.slow
 def test_a_quote_expects_less_and_still_promises_no_more_than_it_can() -> None:
     full, short = (quote_of(plan_of("deep", context=context), TOPIC) for context in ("full", "synthesis"))
     assert full is not None

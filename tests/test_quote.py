@@ -236,6 +236,7 @@ def test_a_longer_file_costs_more_at_every_call() -> None:
 # -------------------------------------------------------------------------------------------------------------- prices
 
 
+@pytest.mark.slow
 def test_a_debate_of_very_many_turns_is_not_quoted() -> None:
     assert quote_of(plan_of("standard", turns=120), TOPIC) is not None
     assert quote_of(plan_of("standard", turns=123), TOPIC) is None

@@ -95,6 +95,7 @@ async def test_the_kill_switch_ends_a_run_and_its_call_in_flight(tmp_path: Path)
         assert [call.slot for call in run.uncertain] == ["R1.Door.1"]
 
 
+@pytest.mark.slow
 async def test_whatever_is_in_flight_when_a_debate_is_killed_nothing_is_asked_committed_or_written_down_after_it(
     tmp_path: Path,
 ) -> None:

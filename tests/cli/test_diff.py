@@ -189,6 +189,7 @@ def wall(thread_id: str, statement: str) -> None:
 # ------------------------------------------------------------------------------------------- where the debates are from
 
 
+@pytest.mark.slow
 def test_files_and_folders_of_runs_are_compared_from_an_empty_folder_without_a_hall(
     script: Script, work: Path, tmp_path: Path
 ) -> None:

@@ -166,6 +166,7 @@ def test_deep_asks_each_model_once_and_door_for_its_account_too(
     assert all(call.body["max_tokens"] <= 2000 for call in model_server.calls)
 
 
+@pytest.mark.slow
 def test_a_door_that_writes_no_json_is_told_of_and_speaks_all_the_same(
     hall: Command, model_server: ModelServer, work: Path
 ) -> None:
@@ -195,6 +196,7 @@ def refusing(answer: Answer) -> Callable[[Call], str | Answer]:
     return lambda call: answer if call.model == "wall-1" else "ready"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

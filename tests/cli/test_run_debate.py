@@ -392,6 +392,7 @@ def test_two_processes_with_one_topic_hold_two_debates(script: Script, debates: 
 # -------------------------------------------------------------------------------------------- streams that nobody reads
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_of_the_answer_ends_nothing(script: Script, nobody_reads: int) -> None:
     result = script("run-debate", "--rehearse", "-r", "speed", "--quiet", TOPIC, stdout=nobody_reads)
     assert (result.returncode, result.stderr) == (0, b"")
@@ -414,6 +415,7 @@ def test_closed_streams_end_no_debate(script: Script, debates: Listed) -> None:
     assert names(only_run()) == FILES
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_an_answer_that_cannot_be_written_is_an_error_that_says_what_is_kept(script: Script) -> None:
     with open("/dev/full", "wb") as full:

@@ -148,6 +148,7 @@ def test_a_stalemate_prints_the_best_synthesis_each_objection_and_what_would_end
     assert (again.exit_code, again.stdout, len(model_server.calls)) == (4, result.stdout, asked)
 
 
+@pytest.mark.slow
 def test_json_tells_a_stalemate_with_its_votes_its_dissent_and_what_it_hangs_on(
     debate: Command, model_server: Any
 ) -> None:
@@ -299,6 +300,7 @@ def test_with_early_close_the_debate_ends_after_the_round_that_leaves_nothing_op
     assert (again["record"], len(model_server.calls)) == (outcome["record"], asked)
 
 
+@pytest.mark.slow
 def test_without_it_every_planned_turn_is_taken_though_nothing_is_open(debate: Command, model_server: Any) -> None:
     model_server.reply = settled_after(1)
     for arguments in ((), ("--no-early-close",)):

@@ -34,11 +34,13 @@ def test_help_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert imported(*arguments) & HEAVY == set()
 
 
+@pytest.mark.slow
 def test_a_dry_run_knows_prices_and_models_without_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
     assert imported("run_debate", "--dry-run", "Kafka?") & {"litellm", "mcp"} == set()
 
 
+@pytest.mark.slow
 def test_a_rehearsal_runs_without_litellm_and_without_telemetry() -> None:
     loaded = imported("run_debate", "--rehearse", "-r", "speed", "--quiet", "Kafka?")
     assert loaded & {"litellm", "mcp", "opentelemetry"} == set()

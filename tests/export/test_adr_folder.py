@@ -139,6 +139,7 @@ def test_the_title_begins_as_the_newest_records_title_does(
     assert f"\n{title}\n" in kept(folder, debate).record.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("heading", "line"),
     [

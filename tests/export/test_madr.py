@@ -59,6 +59,7 @@ def section(name: str, heading: str) -> str:
 each_ending = pytest.mark.parametrize("name", ENDINGS)
 
 
+@pytest.mark.slow
 @each_ending
 def test_the_sections_are_those_of_the_template_in_its_order(name: str) -> None:
     _, headings = parts_of(ended(name)[1])
@@ -75,6 +76,7 @@ def _may_lack(heading: tuple[int, str]) -> bool:
     return next(optional for level, name, optional in TEMPLATE if (level, name) == heading)
 
 
+@pytest.mark.slow
 @each_ending
 def test_no_two_headings_are_alike_and_none_skips_a_level(name: str) -> None:
     _, headings = parts_of(ended(name)[1])

@@ -124,6 +124,7 @@ def test_nothing_that_is_said_changes_the_structure_of_the_document(tmp_path: Pa
     require_only_ours(document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE)
 def test_outside_of_quotes_nothing_that_is_said_becomes_a_link_or_an_image(tmp_path: Path, text: str) -> None:
     document = rendered(debate_of(tmp_path / "state", text))
@@ -132,6 +133,7 @@ def test_outside_of_quotes_nothing_that_is_said_becomes_a_link_or_an_image(tmp_p
     assert links == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_that_a_run_notes_changes_the_structure_of_the_document(tmp_path: Path, text: str) -> None:
     """What went wrong is told in the words of whoever was asked."""

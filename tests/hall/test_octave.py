@@ -161,6 +161,7 @@ def test_a_seal_comes_off_as_it_was_put_on(members: dict[str, Value]) -> None:
     assert unseal(text) == (text, False)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_sealed_document_that_was_damaged_is_noticed(data: st.DataObject) -> None:
     sealed = seal(emit("NOTES", data.draw(documents)))

@@ -93,6 +93,7 @@ async def over_http(url: str) -> AsyncIterator[Client]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_scenario_in_memory(server: MCPServer) -> None:
     async with Client(server) as client:

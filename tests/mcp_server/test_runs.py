@@ -59,6 +59,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[Lease]:
 # ------------------------------------------------------------------------------------------------- a run to its end
 
 
+@pytest.mark.slow
 async def test_a_rehearsal_runs_to_its_end_and_claims_no_decision(
     call: Call, out: Path, tmp_path: Path, processes: list[Popen[bytes]]
 ) -> None:
@@ -79,6 +80,7 @@ async def test_a_rehearsal_runs_to_its_end_and_claims_no_decision(
     assert {name.split("-")[0] for name in names(tmp_path / "state")} == {"hall.sqlite3"}
 
 
+@pytest.mark.slow
 async def test_without_wait_it_answers_at_once_and_any_server_follows_it_to_the_end(
     call: Call, processes: list[Popen[bytes]]
 ) -> None:
