@@ -59,6 +59,7 @@ def _connect_ex(self: socket.socket, address: Any) -> int:
 _getaddrinfo, _socket_connect, _socket_connect_ex = socket.getaddrinfo, socket.socket.connect, socket.socket.connect_ex
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What asks a provider runs in one process, so that litellm, which takes seconds to import, is imported once.
 

@@ -238,6 +238,7 @@ def test_a_public_key_is_named_by_its_text_or_by_a_file_that_holds_it(tmp_path: 
         (base64.b64encode(bytes(32)) + b"\n" + base64.b64encode(PUBLIC), "holds 2 Ed25519 public keys"),
         (public_pem(generate_private_key(SECP256R1())), "holds no Ed25519 public keys"),
     ],
+    ids=["empty", "no text", "too long", "two", "of another kind"],
 )
 def test_a_file_without_one_public_key_is_refused(content: bytes, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "lead.pub").write_bytes(content)
