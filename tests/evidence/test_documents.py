@@ -170,6 +170,10 @@ def test_a_secret_in_a_document_is_found_in_its_text(put: Put, tmp_path: Path) -
         ("a.pdf", pdf([], []), "holds no text, only pictures of it. Have its text recognised (OCR) first"),
         ("a.docx", docx("", " "), "holds no text"),
     ],
+    ids=[
+        *("encrypted PDF", "encrypted DOCX", "no PDF", "empty PDF", "cut PDF", "no DOCX", "cut DOCX", "broken XML"),
+        *("other types", "PDF of pictures", "blank DOCX"),
+    ],
 )
 def test_a_document_without_text_that_can_be_read_is_an_error(
     put: Put, tmp_path: Path, name: str, data: bytes, message: str
