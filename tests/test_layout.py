@@ -54,12 +54,14 @@ def test_every_round_holds_each_role() -> None:
         assert min(map(min, shapes)) >= 1, (turns, ratio, shapes)
 
 
+@pytest.mark.slow
 def test_there_are_as_many_rounds_as_the_unreduced_ratio_asks_for_and_the_turns_can_fill() -> None:
     for turns, ratio, shapes in every_mediated_layout():
         asked = next(rounds for rounds in range(1, turns + 1) if rounds * sum(ratio) >= turns)
         assert len(shapes) == min(asked, turns // 3), (turns, ratio, shapes)
 
 
+@pytest.mark.slow
 def test_a_role_is_spread_evenly_with_its_larger_rounds_first() -> None:
     for turns, ratio, shapes in every_mediated_layout():
         for shares in zip(*shapes, strict=True):
@@ -78,6 +80,7 @@ def test_a_role_is_within_one_turn_of_its_share_but_for_what_one_turn_a_round_de
             assert share - total < 1 or somebody_was_lifted, (turns, ratio, shapes)
 
 
+@pytest.mark.slow
 def test_no_turn_moved_from_one_role_to_another_would_come_closer_to_the_ratio() -> None:
     """With one turn a round as the floor, this makes the totals the closest possible in the sum of squares."""
     for turns, ratio, shapes in every_mediated_layout():

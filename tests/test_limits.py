@@ -338,6 +338,7 @@ async def test_a_run_within_its_limit_is_closed_at_the_plans_end_and_bears_no_ma
     assert (order(run.debate), run.debate.state.marks, record_of(run.debate).closed_early) == ("WLLLD · WLLD", (), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("early", EARLY)
 @pytest.mark.parametrize("moment", ["its closing word", "the note"])
 async def test_a_process_that_dies_between_doors_closing_word_and_the_close_is_followed_by_one_that_closes(
@@ -451,6 +452,7 @@ def before(settling: Settling) -> list[str]:
     return [*ROUND, *settling.steps[: settling.steps.index(settling.step)]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settling", SETTLING)
 async def test_a_run_that_cannot_afford_to_settle_its_synthesis_stops_and_goes_on_from_there(
     hall: Hall, tmp_path: Path, settling: Settling
@@ -470,6 +472,7 @@ async def test_a_run_that_cannot_afford_to_settle_its_synthesis_stops_and_goes_o
     assert (run.debate.state.status, run.debate.state.marks) == (settling.ends, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settling", SETTLING)
 async def test_door_closes_at_once_where_it_cannot_be_afforded_to_settle_its_synthesis(
     hall: Hall, tmp_path: Path, settling: Settling

@@ -144,6 +144,7 @@ def _wall_of(request: Request) -> int:
     return max(turn.number for turn in request.task.said if turn.role is Role.WALL)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("stops_at", [3, 7, 10], ids=lambda number: f"call {number}")
 async def test_a_run_that_is_resumed_asks_the_same(tmp_path: Path, stops_at: int) -> None:

@@ -197,6 +197,7 @@ def test_whoever_writes_a_key_into_a_debate_by_hand_is_refused_and_the_run_goes_
         assert "It rains." in [line.text for line in hall.debate(THREAD).lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_json", [(), ("--json",)])
 def test_a_run_that_pauses_leaves_no_key_anywhere(
     folder: Path, model_server: ModelServer, models: Indiscreet, as_json: tuple[str, ...]
@@ -210,6 +211,7 @@ def test_a_run_that_pauses_leaves_no_key_anywhere(
     assert_no_key_in_files(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [Answer(LEAK, finish_reason="length"), Answer(LEAK, finish_reason="content_filter"), Answer(body=LEAK)],

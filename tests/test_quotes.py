@@ -152,6 +152,7 @@ def test_every_letter_is_read_as_its_category_says() -> None:
         assert list(words_of(text)) == list(words_one_by_one(text))
 
 
+@pytest.mark.slow
 def test_long_texts_are_compared_in_one_reading() -> None:
     """Comparing every place with every place would take hours here."""
     said = "the ledger is the queue and " * 10_000

@@ -258,6 +258,7 @@ def test_what_is_nested_too_deeply_is_refused_and_harms_nobody(count: int, neste
     assert read(f"{nested * count}1{end * count} {BARE}", Vote) == VOTE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["{" * 300_000, "[ {" * 300_000, '"{' * 300_000, "{}" * 5_000, '{"' + "\\" * 300_000])
 def test_a_text_of_nothing_but_brackets_is_refused_in_one_pass(text: str) -> None:
     assert problems(text)
@@ -296,6 +297,7 @@ def wrapped(draw: st.DrawFn, text: str) -> str:
     return f"{draw(PROSE)}{fence}{label}\n{text}\n{fence}{draw(PROSE)}"
 
 
+@pytest.mark.slow
 @given(st.data(), VOTES, st.booleans())
 def test_every_answer_is_read_as_it_was_written_in_every_wrapping(data: st.DataObject, vote: Vote, ascii: bool) -> None:
     text = json.dumps(vote.model_dump(mode="json"), ensure_ascii=ascii)

@@ -337,6 +337,7 @@ def test_an_out_folder_that_holds_another_run_is_refused_and_nothing_in_it_chang
         assert (tree(work), debates()) == (before, standing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES.values(), "plan.yaml", "unused-drafts.json"])
 def test_one_file_of_a_run_is_enough_to_refuse_its_folder_and_a_link_to_nowhere_is_one(
     name: str, refused: Refused, rehearse: Command, work: Path

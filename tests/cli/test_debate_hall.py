@@ -258,6 +258,7 @@ def test_a_debate_that_was_held_by_hand_exports_in_every_format(hall: Command, b
     assert "REHEARSAL" not in adr
 
 
+@pytest.mark.slow
 def test_a_document_is_harmless_on_a_terminal_and_exact_elsewhere(hall: Command, script: Script, by_hand: str) -> None:
     ours, theirs = os.openpty()
     result = script("debate-hall", "export", HAND, "--format", "octave", stdout=theirs)
@@ -640,6 +641,7 @@ def test_config_takes_another_models_file(hall: Command, work: Path) -> None:
     assert "There is no models file called 'nope'." in hall("config", "--models", "nope").stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_failure(script: Script, by_hand: str, nobody_reads: int) -> None:
     result = script("debate-hall", "show", HAND, stdout=nobody_reads)
     assert (result.returncode, result.stderr) == (0, b"")

@@ -216,6 +216,7 @@ def test_an_answer_that_is_no_vote_is_told_as_what_it_is(debate: Command, model_
     assert "Answers that were paid for and are not on the ledger are in" in paused.stderr
 
 
+@pytest.mark.slow
 def test_council_votes_unless_told_otherwise(run: Command, table: Table) -> None:
     def steps(*arguments: str) -> list[str]:
         table.asked.clear()

@@ -280,6 +280,7 @@ def test_each_line_answers_and_no_name_is_taken_for_a_longer_one() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["- [T2.C1] {}x", "- [T2.C1]{} MET{}x", "{}[T2.C1] MET", "- T2.C1{} MET:", "{}"])
 @pytest.mark.parametrize("run", ["*", "_", " ", "`", "-", ":", "\t*", "*`", "T2.C1, ", "[", ".", "!"])
 def test_a_line_of_any_length_is_read_once(line: str, run: str) -> None:

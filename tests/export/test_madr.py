@@ -84,6 +84,7 @@ def test_no_two_headings_are_alike_and_none_skips_a_level(name: str) -> None:
     assert all(after <= before + 1 for (before, _), (after, _) in pairwise(headings))
 
 
+@pytest.mark.slow
 @each_ending
 def test_the_front_matter_has_members_of_the_template_with_values_of_their_kinds(name: str) -> None:
     (_, record), document = ended(name)
@@ -100,6 +101,7 @@ def test_the_front_matter_has_members_of_the_template_with_values_of_their_kinds
         assert all(word.startswith("Door ") for word in front["decision-makers"])
 
 
+@pytest.mark.slow
 @each_ending
 def test_the_outcome_begins_with_the_option_that_is_chosen_or_with_why_there_is_none(name: str) -> None:
     record = ended(name)[0].record
@@ -111,6 +113,7 @@ def test_the_outcome_begins_with_the_option_that_is_chosen_or_with_why_there_is_
         assert first.startswith("No option is ")
 
 
+@pytest.mark.slow
 @each_ending
 def test_the_decision_in_a_sentence_and_the_marks_stand_before_everything_else(name: str) -> None:
     (_, record), document = ended(name)

@@ -118,6 +118,7 @@ def every(tokens: list[Token]) -> list[Token]:
     return [found for token in tokens for found in (token, *every(token.children or []))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_that_is_said_changes_the_structure_of_the_document(tmp_path: Path, text: str) -> None:
     document = rendered(debate_of(tmp_path / "state", text), plan_of(evidence=[evidence_of()]), (f"T1: {text}",))
@@ -195,6 +196,7 @@ LINES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(lines=st.lists(LINES, max_size=8))
 @settings(max_examples=400, deadline=None)
 def test_no_sequence_of_lines_leaves_a_quote_or_becomes_html(lines: list[str]) -> None:

@@ -65,6 +65,7 @@ def require_kept(text: str) -> None:
     assert visible(quoted) == quoted
 
 
+@pytest.mark.slow
 @given(text=WRITTEN)
 @settings(max_examples=300, deadline=None)
 def test_no_text_leaves_its_quote_opens_anything_or_loses_a_letter(text: str) -> None:
@@ -76,6 +77,7 @@ def test_nor_does_a_hostile_one(text: str) -> None:
     require_kept(text)
 
 
+@pytest.mark.slow
 @given(text=WRITTEN)
 @example(text="*a* *b")
 @settings(max_examples=300, deadline=None)

@@ -158,6 +158,7 @@ async def test_a_door_that_is_caught_is_told_and_what_it_mends_holds(
     assert run.record.status is Status.SYNTHESIS
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize(("changes", "problem"), STAYS)
 async def test_what_a_door_does_not_mend_stands_under_incomplete_and_the_debate_closes(

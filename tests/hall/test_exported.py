@@ -89,6 +89,7 @@ def judged(transcript: str) -> Debate:
     return found.debate
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_transcript_that_was_changed_by_one_character_does_not_pass(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder, hall_in(Path(folder) / "state") as hall:

@@ -319,6 +319,7 @@ def other_states(state: str) -> Iterator[str]:
     yield json.dumps(members | {"more": 1}, sort_keys=True, separators=(",", ":"))
 
 
+@pytest.mark.slow
 def test_a_changed_state_is_found_and_no_reader_falls_over_it(bench: Bench) -> None:
     for thread_id in (THREAD, OTHER):
         (row,) = [row for row in bench.rows("threads") if row["thread_id"] == thread_id]
@@ -434,6 +435,7 @@ def test_a_dropped_or_moved_record_of_a_journal_is_found_where_others_come_behin
     assert bench.blamed(OTHER) is None  # the records of another thread
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_changed_bytes_of_any_stored_text_are_found_at_the_right_place(bench: Bench, data: st.DataObject) -> None:
@@ -458,6 +460,7 @@ def test_any_changed_bytes_of_any_stored_text_are_found_at_the_right_place(bench
         bench.restore()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_any_changed_byte_of_the_file_is_found_or_shows_nothing_else(shared: Bench, data: st.DataObject) -> None:

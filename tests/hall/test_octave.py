@@ -132,6 +132,7 @@ def test_what_emit_does_not_write_is_refused_with_its_place(old: str, new: str, 
         parse(text.replace(old, new))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_damaged_document_is_refused_or_reads_as_another(data: st.DataObject) -> None:
     members = data.draw(documents)
@@ -154,6 +155,7 @@ def test_the_first_line_that_differs_is_counted_from_one() -> None:
 # ------------------------------------------------------------------------------------------------------------- the seal
 
 
+@pytest.mark.slow
 @given(documents)
 def test_a_seal_comes_off_as_it_was_put_on(members: dict[str, Value]) -> None:
     text = emit("NOTES", members)

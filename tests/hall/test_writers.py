@@ -135,12 +135,14 @@ def check_ledger(hall: Hall, acknowledged: Sequence[Sequence[Any]]) -> None:
         hall.verify_debate(THREAD, head)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", PROCESSES)
 def test_processes_that_open_a_fresh_folder_at_once_all_succeed(processes: int, tmp_path: Path) -> None:
     for attempt in range(1 if processes == 3 else 5):
         assert race(OPEN, processes, tmp_path / f"{attempt}") == [0] * processes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", PROCESSES)
 def test_of_processes_that_open_one_debate_exactly_one_succeeds(processes: int, tmp_path: Path) -> None:
     won = race(INIT, processes, tmp_path / "state", 5)
@@ -184,6 +186,7 @@ def test_processes_on_one_mediated_thread_pass_no_limit_and_lose_no_turn(process
             assert turn != "Door" or {f"Wind {number}", f"Wall {number}"} <= spoken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", PROCESSES)
 def test_processes_that_name_the_head_they_read_take_turns_up_to_the_limit(processes: int, tmp_path: Path) -> None:
     rounds = rounds_of(processes)

@@ -667,6 +667,7 @@ AGENTS_OF = {
 }
 
 
+@pytest.mark.slow
 @shows(*(f"hall.6.{name}" for name in RECIPES))
 @pytest.mark.parametrize(
     ("name", "turns", "mode", "ratio"),

@@ -122,6 +122,7 @@ def harmless(text: str, folder: Path) -> bool:
     return not any(place in text for place in places)
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 3)
 @given(data=st.data())
 def test_every_answer_is_a_result_or_a_coded_refusal(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:

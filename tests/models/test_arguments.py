@@ -127,6 +127,7 @@ async def test_what_a_model_takes_is_said_and_nothing_is_noted(
 # ---------------------------------------------------------------- headers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [GPT, CLAUDE, GEMINI])
 async def test_headers_go_with_every_call_and_those_of_variables_with_their_values(
     model: LiteLLM, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, name: str

@@ -293,6 +293,7 @@ async def test_each_http_reply_becomes_its_error(
     assert len(model_server.calls) == 1  # one call, one attempt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "message", "code"),
     [
@@ -369,6 +370,7 @@ async def test_a_date_to_come_back_at_is_counted_from_now(model_server: ModelSer
         assert (await refused(model, at(model_server, "wind-1"))).retry_after == 90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "maybe_billed"),
     [
@@ -590,6 +592,7 @@ BLOCKED = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, **COUNTED}
 RETRY_INFO = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reply", "kind", "status", "words"),
     [

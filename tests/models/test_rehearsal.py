@@ -304,6 +304,7 @@ hostile = st.text(max_size=300) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     name=st.sampled_from(ALL),
