@@ -7,6 +7,7 @@ prints nor fetches anything on its own here. What it is told stands in `argument
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import os
 import sys
@@ -16,7 +17,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
@@ -36,7 +37,8 @@ _ENVIRONMENT = {
     "LITELLM_LOG": "ERROR",
 }
 _loading = threading.Lock()
-_in_use: WeakSet[LiteLLM] = WeakSet()  # litellm's connections are shared by all that made a call and are not closed
+# litellm's connections are shared by all that made a call and are not closed; each with the loop it made them in.
+_in_use: WeakKeyDictionary[LiteLLM, asyncio.AbstractEventLoop] = WeakKeyDictionary()
 
 
 class LiteLLM:
@@ -59,7 +61,7 @@ class LiteLLM:
         plain = arguments.plain(request)
         litellm = await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
         tuned = arguments.tuned(request, litellm)
-        _in_use.add(self)
+        _in_use[self] = asyncio.get_running_loop()
         ear = Ear(request, self._stall_s)
         try:
             with anyio.fail_after(request.timeout_s):
@@ -83,10 +85,12 @@ class LiteLLM:
     async def aclose(self) -> None:
         """Makes no more calls; call it before the event loop ends.
 
-        The connections litellm keeps are shared by all instances: the last one closes them.
+        The connections litellm keeps are shared by all instances: the last one in an event loop closes them. One that
+        was forgotten in a loop that is over keeps nobody from it.
         """
-        _in_use.discard(self)
-        if not _in_use and (litellm := sys.modules.get("litellm")):
+        _in_use.pop(self, None)
+        litellm = sys.modules.get("litellm")
+        if litellm and asyncio.get_running_loop() not in _in_use.values():
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # else a later call would get a closed client
             # Some streams come through a client of the whole module, which nobody closes; it opens itself again.
