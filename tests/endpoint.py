@@ -294,7 +294,7 @@ class ModelServer:
         call.query = dict(http.query)
         try:
             return await self._answered(call, http)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ConnectionResetError):  # the latter where something was still to be sent
             call.gone = True
             self.left.release()
             raise
