@@ -58,16 +58,18 @@ class Commits:
     def _tell_people(self, debate: Debate) -> None:
         """Tells what people said and asked for since the last look; what stood before the first one is no news."""
         before, self.heard = self.heard, debate.state.seq
-        if before is None or before == self.heard:
+        new = debate.lines[before + 1 :] if before is not None else ()
+        done = [line for line in new if getattr(line.entry.body, "human", None)]
+        if not done:  # the usual case, at each look: the whole debate is not read for it
             return
         for word in words_of_people(debate):
-            if word.seq > before:
+            if word.seq >= done[0].entry.seq:
                 self.emit(PersonSpoke(name=word.name, role=word.role, by=word.by))
-        for line in debate.lines[before + 1 :]:
+        for line in done:
             match line.entry.body:
-                case Extended(human=True) as asked:
+                case Extended() as asked:
                     self.emit(RoundAskedFor(by=asked.by, rounds=asked.max_rounds))
-                case Note(human=True, about=About.SETTLED) as ended:
+                case Note(about=About.SETTLED) as ended:
                     self.emit(EndAskedFor(by=ended.by))
 
     async def all(self, base: Debate, drafts: Sequence[Draft | Failure]) -> None:

@@ -58,10 +58,10 @@ def _words(lines: Iterable[Line], remarks: dict[int, int]) -> Iterator[PersonsWo
 
 def unanswered(debate: Debate) -> tuple[PersonsWord, ...]:
     """What people said and no word of Door has answered since."""
-    said = [(line.entry.seq, answers_in(line.text or "")) for line in debate.lines if _is_doors(line)]
-    return tuple(
-        word for word in words_of_people(debate) if not any(seq > word.seq and word.name in told for seq, told in said)
-    )
+    words = words_of_people(debate)
+    doors = [line for line in debate.lines if _is_doors(line)] if words else []  # else nobody asks
+    said = [(line.entry.seq, answers_in(line.text or "")) for line in doors]
+    return tuple(word for word in words if not any(seq > word.seq and word.name in told for seq, told in said))
 
 
 def unheard(debate: Debate) -> Iterator[str]:
