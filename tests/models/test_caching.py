@@ -142,7 +142,6 @@ async def test_an_account_is_held_to_a_schema_only_where_words_did_not_bring_jso
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("litellm")
-@pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class '_.*`ReadOnly` qualifier:UserWarning")
 @pytest.mark.anyio
 async def test_marks_and_keys_arrive_in_each_providers_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """litellm puts them there; what it does not know for a provider it would leave in, or out."""

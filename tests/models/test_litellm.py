@@ -60,8 +60,6 @@ from orchestrator.models.litellm import LiteLLM
 
 pytestmark = [
     pytest.mark.anyio,
-    # litellm's Gemini adapter, imported at its first call: pydantic tells its author something about typed dicts
-    pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class '_.*`ReadOnly` qualifier:UserWarning"),
 ]
 
 CLAUDE, GPT, GEMINI = "anthropic/claude-opus-5-5", "openai/gpt-6.1-sol", "gemini/gemini-4-argon"

@@ -28,8 +28,6 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.slow,
     pytest.mark.xdist_group("litellm"),
-    # litellm's Gemini adapter, imported at its first call: pydantic tells its author something about typed dicts
-    pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class '.*`ReadOnly` qualifier:UserWarning"),
 ]
 
 MODELS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-opus-5-5", "gemini": "gemini/gemini-2.5-pro"}

@@ -30,8 +30,6 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.slow,
     pytest.mark.xdist_group("litellm"),
-    # litellm's Gemini adapter, imported at its first call: pydantic tells its author something about typed dicts
-    pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class '_.*`ReadOnly` qualifier:UserWarning"),
 ]
 
 HOLDS = account_text(title="One table", constraints=[answered("T2.C1", "met", REHEARSES)])
