@@ -12,6 +12,8 @@ import pytest
 import yaml
 from page_shell import DOCS, ROOT, blocks, commands, run, unsaid
 
+from endpoint import ModelServer
+
 INDEX = DOCS / "README.md"
 TASKS = [DOCS / name for name in re.findall(r"^\|.*\]\(([\w-]+\.md)\) \| \d+ \|$", INDEX.read_text(), re.MULTILINE)]
 WORKFLOWS = sorted((DOCS / "examples" / "workflows").glob("*.yml"))
@@ -21,8 +23,10 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 @pytest.mark.slow
 @pytest.mark.parametrize("page", TASKS, ids=lambda page: page.stem)
 def test_a_page_runs_from_its_first_command_to_its_last(
-    page: Path, repository: Path, environment: dict[str, str]
+    page: Path, repository: Path, environment: dict[str, str], model_server: ModelServer
 ) -> None:
+    if any(line.endswith(" &") for line in commands(page).splitlines()):
+        model_server.latency_s = 0.5  # somebody speaks while the models think
     ended = run(page, repository, environment)
     assert ended.returncode == 0, ended.stdout[-3000:]
     assert list(unsaid(page, ended.stdout)) == []

@@ -120,6 +120,7 @@ def terminal(
     """
     place = {"DEBATE_HALL_STATE_DIR": str(folder / "state"), "HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     screen = {"TERM": "xterm-256color", "COLORTERM": "", "NO_COLOR": ""}
+    unsized = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     ours, theirs = pty.openpty()
     _set_size(theirs, columns, lines)
     process = subprocess.Popen(
@@ -128,7 +129,7 @@ def terminal(
         start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),  # it is its terminal, so that keys interrupt it
         cwd=folder,
-        env={**os.environ, **place, **screen, **(env or {})},
+        env={**unsized, **place, **screen, **(env or {})},
     )
     os.close(theirs)
     try:
