@@ -20,10 +20,10 @@ from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.search import Query
 from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS
 from orchestrator.hall.sqlite_formats import FORMATS
+from orchestrator.hall.sqlite_reviews import SQLiteReviews
 from orchestrator.hall.sqlite_runs import (
     RUN,
     ZEROS,
-    SQLiteRuns,
     add_text,
     held_row,
     readable,
@@ -47,7 +47,7 @@ WHERE e.no = ?
 """
 
 
-class SQLiteStore(SQLiteRuns):
+class SQLiteStore(SQLiteReviews):
     """A `Store` in one file of a folder.
 
     Args:
@@ -237,9 +237,11 @@ def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
 
 
 def _forget(db: sqlite3.Connection, no: int) -> None:
-    """Takes the texts of a thread's journal, and what its runs told and were asked in free words."""
-    for column in ("text_id FROM journal", "text_id FROM reports", "request_id FROM runs"):
+    """Takes the texts of a thread's journal, of its runs and checks, and of the reviews that held it."""
+    for column in ("text_id FROM journal", "text_id FROM reports", "request_id FROM runs", "text_id FROM checks"):
         db.execute(f"{ZEROS} WHERE id IN (SELECT {column} WHERE no = ?)", (no,))
+    held = "SELECT text_id FROM reviews WHERE thread_id = (SELECT thread_id FROM threads WHERE no = ?)"
+    db.execute(f"{ZEROS} WHERE id IN ({held})", (no,))
 
 
 def _checkpoint(db: sqlite3.Connection) -> bool:
