@@ -12,6 +12,7 @@ from orchestrator.hall.debate import State
 from orchestrator.hall.entries import Extended, Link, Note, Opened, Refined, SeatRecord, Vote
 from orchestrator.hall.inputs import require_no_secret, require_thread_id, word
 from orchestrator.hall.reading import Reader
+from orchestrator.hall.review_desk import ReviewDesk
 from orchestrator.hall.rules import Command
 from orchestrator.hall.runs import RunDesk
 from orchestrator.hall.store import Lease, Store
@@ -27,7 +28,7 @@ def _new_salt() -> str:
 
 
 class Writer(Reader):
-    """The half of a hall that a runner writes to; `Hall` tells the arguments."""
+    """The half of a hall that a runner writes to; `Hall` tells the arguments. `reviews` is where reviews are taken up."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Writer(Reader):
         lease: Lease | None = None,
     ) -> None:
         super().__init__(store, RunDesk(store, clock))
+        self.reviews = ReviewDesk(store, clock)
         self._clock, self._salt = clock, salt
         self._committer = Committer(store, clock, salt, lease)
 
