@@ -28,7 +28,7 @@ def _new_salt() -> str:
 
 
 class Writer(Reader):
-    """The half of a hall that a runner writes to; `Hall` tells the arguments. `reviews` is where reviews are taken up."""
+    """The half of a hall that a runner writes to; `Hall` tells the arguments. `reviews` is the desk of reviews."""
 
     def __init__(
         self,
