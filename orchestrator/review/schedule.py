@@ -65,7 +65,7 @@ def due(review: Review, last: Last | None, now: datetime) -> Due | None:
 
 
 def upcoming(review: Review, after: datetime) -> Iterator[datetime]:
-    """The times that come after a moment, in the review's own time zone; there may be an end to them."""
+    """The times that come after a moment, in the review's own time zone, without end."""
     after = after.astimezone(UTC)  # times of one zone are compared by what its clocks show
     for time in CronSim(review.cron, after.astimezone(review.zone)):
         if time > after:  # in the hour that the clocks show twice it may not be
