@@ -136,7 +136,10 @@ def _given_up(desk: ReviewDesk, review: Review, now: datetime, newest: ReviewRow
 
 
 def _last_of(newest: ReviewRow | None) -> Last | None:
-    return Last(moment(newest.due_at), moment(newest.run.beat_at)) if newest else None
+    if newest is None:
+        return None
+    was_given_up = newest.notes.outcome == Outcome.STOPPED  # until then nobody was at it
+    return Last(moment(newest.due_at), moment(newest.due_at if was_given_up else newest.run.beat_at))
 
 
 def moment(text: str) -> datetime:

@@ -68,7 +68,7 @@ def test_what_a_file_says_and_what_it_leaves_unsaid(tmp_path: Path) -> None:
         (
             "{date}",
             "{dato}",
-            r":7: reviews\[0\].topic: has no place {dato}. The places are {date}, {range}, {decision}",
+            r":7: reviews\[0\].topic: has no place {dato}. The places are {date}, {range}",
         ),
         ("{date}", "{date.__class__}", r":7: reviews\[0\].topic: has no place {date.__class__}"),
         ("{date}", "{date", r":7: reviews\[0\].topic: has a brace that is no place"),
@@ -103,7 +103,7 @@ def test_a_recipe_that_is_a_file_stands_beside_the_reviews(tmp_path: Path) -> No
 
 
 def test_a_review_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no review 'weekli'. Did you mean weekly?"):
+    with pytest.raises(UsageError, match=r"has no review 'weekli'\. Did you mean weekly\?"):
         load_reviews(written(tmp_path)).named("weekli")
 
 

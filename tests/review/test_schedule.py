@@ -1,4 +1,4 @@
-"""When a review is due, with every clock injected: time zones, both changes of the clocks, missed and overlapped times."""
+"""When a review is due, every clock injected: time zones, both changes of the clocks, missed and overlapped times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
