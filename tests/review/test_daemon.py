@@ -243,9 +243,9 @@ async def test_a_name_that_another_file_has_is_refused_and_nothing_begun(store: 
     await served(store, VirtualClock(START, START + DAY, waiters=1), reviews(tmp_path), ending)
     (tmp_path / "other").mkdir()
     other = reviews(tmp_path / "other")
+    clock = VirtualClock(START + 8 * DAY, START + 9 * DAY, waiters=1)
+    desk = desk_of(store, clock, 1)
     with pytest.raises(UsageError, match=r"knows the review weekly from .*/reviews.yaml, not from .*/other"):
-        clock = VirtualClock(START + 8 * DAY, START + 9 * DAY, waiters=1)
-        desk = desk_of(store, clock, 1)
         await Daemon(desk, other, clock, ending(desk), print).serve()
     assert table(store) == [ENROLLED]
     (tmp_path / "reviews.yaml").unlink()  # it was moved
