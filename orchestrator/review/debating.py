@@ -1,0 +1,126 @@
+"""The debate of a review: begun, or gone on with where it stopped, and its decision put among the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from orchestrator.background import hold
+from orchestrator.decision.record import record_of
+from orchestrator.drafts import Paid
+from orchestrator.errors import UnknownThread
+from orchestrator.export import adr_folder
+from orchestrator.hall.hall import Hall
+from orchestrator.hall.terms import Role, Status
+from orchestrator.models.rehearsal import NAME as REHEARSAL
+from orchestrator.models.switchboard import Switchboard
+from orchestrator.models_file import SUFFIXES
+from orchestrator.own_task import in_own_task
+from orchestrator.plan import Changes, Plan
+from orchestrator.resuming import changes_wanted, resumable
+from orchestrator.review.office import Debated, Office
+from orchestrator.review.reviews_file import Review, ReviewsFile
+from orchestrator.runner import Run
+from orchestrator.shelves import folders, standing
+from orchestrator.taking_up import TakeUp
+from orchestrator.thread_id import ids_for
+from orchestrator.wanted import DEFAULT_MODELS, Wanted, prepare_recipe
+from orchestrator.worker import in_thread
+
+
+def wanted(review: Review, file: ReviewsFile) -> Wanted:
+    """What a review asks for, in the words of the command line."""
+    models = review.models
+    routes: tuple[str, ...] = ()
+    if models.lower().endswith(SUFFIXES):
+        models = str(file.folder / os.path.expanduser(models))
+    elif models == REHEARSAL or models.lower() not in standing(folders("configs"), SUFFIXES):
+        models, routes = DEFAULT_MODELS, (models,)
+    rehearse = routes == (REHEARSAL,)
+    return Wanted(
+        models=models,
+        voices={} if rehearse else dict.fromkeys(Role, routes),
+        rehearse=rehearse,
+        context=review.context,
+        limits=review.limits,
+        on_failure=review.on_failure,
+        consensus=review.consensus,
+        adr=review.adr,
+    )
+
+
+def records_of(review: Review, file: ReviewsFile) -> Path | None:
+    """The folder that a review's decisions go into."""
+    return file.folder / os.path.expanduser(review.adr[0]) if review.adr else None
+
+
+def planned(review: Review, file: ReviewsFile, asked: Wanted) -> Plan:
+    """Resolves and pins everything that a review asks for.
+
+    Raises:
+        UsageError: it cannot be held as it was asked for; nothing was begun.
+    """
+    records = records_of(review, file)
+    if records is not None and not asked.rehearse:
+        adr_folder.require_folder(records)
+        if adr_folder.is_empty(records):  # the decision can go there, and there is nothing to read
+            asked = replace(asked, adr=asked.adr[1:])
+    return prepare_recipe(review.recipe_from(file.folder), asked, os.environ, file.folder)
+
+
+def free_ids(hall: Hall, review: Review, now: datetime) -> Iterator[str]:
+    """Thread ids for a review of today that nobody has taken."""
+    for thread_id in ids_for(review.name, now.astimezone(review.zone).date()):
+        try:
+            hall.runs.row(thread_id)
+        except UnknownThread:
+            yield thread_id
+
+
+async def debate(office: Office, review: Review, plan: Plan, thread_id: str) -> Debated:
+    """Holds a debate that was opened to its end.
+
+    Raises:
+        RunPaused: it stopped before its end, and can be gone on with.
+    """
+    Switchboard(office.client).require(plan.routes)
+    records = records_of(review, office.file)
+    how = TakeUp(adr=str(records) if records else None)
+    return await _held(office, plan, thread_id, how, records)
+
+
+async def go_on(office: Office, review: Review, thread_id: str) -> Debated:
+    """Holds a debate that stopped to its end; of one that ended meanwhile the decision is written.
+
+    Raises:
+        RunPaused: as `debate` says.
+    """
+    found = await in_thread(resumable, office.hall, thread_id)
+    plan, records = found.plan, found.adr
+    if found.debate.state.status is not Status.ACTIVE:
+        return await _recorded(found.as_run, plan, records)
+    how = TakeUp()
+    if plan.with_changes(Changes(limits=review.limits)) != plan:  # they were raised, say
+        how = TakeUp(changes=await in_thread(changes_wanted, found, Wanted(limits=review.limits), os.environ))
+        plan = plan.with_changes(how.changes)
+    Switchboard(office.client).require(plan.routes)
+    return await _held(office, plan, thread_id, how, records)
+
+
+async def _held(office: Office, plan: Plan, thread_id: str, how: TakeUp, records: Path | None) -> Debated:
+    readers = office.readers(plan)
+    holding = partial(hold, office.hall, plan, thread_id, Paid(), *readers, how=how, client=office.client)
+    return await _recorded(await in_own_task(holding), plan, records)
+
+
+async def _recorded(run: Run, plan: Plan, records: Path | None) -> Debated:
+    """Puts the decision among the others, where there is one."""
+    record = record_of(run.debate)
+    if records is None or adr_folder.why_not(record) is not None:
+        return Debated(run, plan)
+    kept = await in_thread(adr_folder.keep, records, record, run.debate)
+    return Debated(run, plan, (kept.record, *kept.indexes))
