@@ -1,4 +1,4 @@
-"""The debate of a review: begun, or gone on with where it stopped, and its decision put among the others."""
+"""The debate of a review: planned, held from where it stands, and its decision put among the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from orchestrator.background import hold
 from orchestrator.decision.record import record_of
 from orchestrator.drafts import Paid
-from orchestrator.errors import UnknownThread
+from orchestrator.errors import UnknownThread, UsageError
 from orchestrator.export import adr_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
@@ -26,7 +26,7 @@ from orchestrator.review.office import Debated, Office
 from orchestrator.review.reviews_file import Review, ReviewsFile
 from orchestrator.runner import Run
 from orchestrator.shelves import folders, standing
-from orchestrator.taking_up import TakeUp
+from orchestrator.taking_up import NO_CHANGES, TakeUp
 from orchestrator.thread_id import ids_for
 from orchestrator.wanted import DEFAULT_MODELS, Wanted, prepare_recipe
 from orchestrator.worker import in_thread
@@ -81,39 +81,23 @@ def free_ids(hall: Hall, review: Review, now: datetime) -> Iterator[str]:
             yield thread_id
 
 
-async def debate(office: Office, review: Review, plan: Plan, thread_id: str) -> Debated:
-    """Holds a debate that was opened to its end.
+async def debate(office: Office, review: Review, thread_id: str) -> Debated:
+    """Holds a debate that is open to its end, from where it stands; of one that has ended the decision is written.
 
     Raises:
         RunPaused: it stopped before its end, and can be gone on with.
     """
-    Switchboard(office.client).require(plan.routes)
-    records = records_of(review, office.file)
-    how = TakeUp(adr=str(records) if records else None)
-    return await _held(office, plan, thread_id, how, records)
-
-
-async def go_on(office: Office, review: Review, thread_id: str) -> Debated:
-    """Holds a debate that stopped to its end; of one that ended meanwhile the decision is written.
-
-    Raises:
-        RunPaused: as `debate` says.
-    """
     found = await in_thread(resumable, office.hall, thread_id)
-    plan, records = found.plan, found.adr
+    plan, records = found.plan, found.adr or records_of(review, office.file)
     if found.debate.state.status is not Status.ACTIVE:
         return await _recorded(found.as_run, plan, records)
-    how = TakeUp()
+    changes = NO_CHANGES
     if plan.with_changes(Changes(limits=review.limits)) != plan:  # they were raised, say
-        how = TakeUp(changes=await in_thread(changes_wanted, found, Wanted(limits=review.limits), os.environ))
-        plan = plan.with_changes(how.changes)
+        changes = await in_thread(changes_wanted, found, Wanted(limits=review.limits), os.environ)
+        plan = plan.with_changes(changes)
     Switchboard(office.client).require(plan.routes)
-    return await _held(office, plan, thread_id, how, records)
-
-
-async def _held(office: Office, plan: Plan, thread_id: str, how: TakeUp, records: Path | None) -> Debated:
-    readers = office.readers(plan)
-    holding = partial(hold, office.hall, plan, thread_id, Paid(), *readers, how=how, client=office.client)
+    how = TakeUp(changes=changes, adr=str(records) if records else None)
+    holding = partial(hold, office.hall, plan, thread_id, Paid(), *office.readers(plan), how=how, client=office.client)
     return await _recorded(await in_own_task(holding), plan, records)
 
 
@@ -122,5 +106,8 @@ async def _recorded(run: Run, plan: Plan, records: Path | None) -> Debated:
     record = record_of(run.debate)
     if records is None or adr_folder.why_not(record) is not None:
         return Debated(run, plan)
-    kept = await in_thread(adr_folder.keep, records, record, run.debate)
+    try:
+        kept = await in_thread(adr_folder.keep, records, record, run.debate)
+    except UsageError as error:  # the debate was held, and to hold it again would be to pay again
+        return Debated(run, plan, problem=f"{error} The debate is kept: debate-hall export {record.thread_id}")
     return Debated(run, plan, (kept.record, *kept.indexes))

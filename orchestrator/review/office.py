@@ -47,17 +47,31 @@ class Office:
 
 @dataclass(frozen=True, slots=True)
 class Debated:
-    """A debate that ended: the run that ended it, its plan, and where its decision record was written."""
+    """A debate that ended.
+
+    Args:
+        run: the one that ended it.
+        files: the decision record and the index of its folder, where they were written.
+        problem: a sentence about why they were not.
+    """
 
     run: Run
     plan: Plan
     files: tuple[Path, ...] = ()
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a time of a review ended; `debated` is None where there was nothing to debate."""
+    """How a time of a review ended.
+
+    Args:
+        why: a sentence about why it was debated, or why not.
+        debated: None where there was nothing to debate.
+        problems: sentences about what could not be done with the result.
+    """
 
     outcome: Outcome
     why: str
     debated: Debated | None = None
+    problems: tuple[str, ...] = ()
