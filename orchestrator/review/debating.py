@@ -67,8 +67,8 @@ def planned(review: Review, file: ReviewsFile, asked: Wanted) -> Plan:
     records = records_of(review, file)
     if records is not None and not asked.rehearse:
         adr_folder.require_folder(records)
-        if adr_folder.is_empty(records):  # the decision can go there, and there is nothing to read
-            asked = replace(asked, adr=asked.adr[1:])
+    if records is not None and adr_folder.is_empty(records):  # the decision can go there, and there is nothing to read
+        asked = replace(asked, adr=asked.adr[1:])
     return prepare_recipe(review.recipe_from(file.folder), asked, os.environ, file.folder)
 
 
