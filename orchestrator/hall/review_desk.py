@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from orchestrator.hall.holder import Holder
-from orchestrator.hall.review_rows import Delivery, ReviewClaim, ReviewNotes, ReviewRow
+from orchestrator.hall.review_rows import CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
 from orchestrator.hall.runs import RunDesk, this_process
 from orchestrator.hall.store import Store
 from orchestrator.iso_time import iso_utc
@@ -79,6 +79,30 @@ class ReviewDesk:
     def move_delivery(self, result: str, target: str, before: str | None, after: str) -> bool:
         """Moves a delivery from one state to another; False when it is in another by now, and nothing was written."""
         return self._store.move_delivery(result, target, before, after, self._now())
+
+    def keep_checks(self, thread_id: str, head: str, findings: Iterable[tuple[int, str, str]]) -> bool:
+        """Keeps what checks of a thread's assumptions came to, each in place of the one before.
+
+        Args:
+            head: the thread's, when its record was read.
+            findings: for each its number in the record, from 0, what it came to, and a sentence about that.
+
+        Returns:
+            False when the thread has moved since; nothing was written.
+
+        Raises:
+            UnknownThread
+        """
+        rows = [CheckRow(number, result, why, self._now()) for number, result, why in findings]
+        return self._store.keep_checks(thread_id, head, rows)
+
+    def checks(self, thread_id: str) -> Sequence[CheckRow]:
+        """Returns what the last checks of a thread's assumptions came to, in their order, if it has not moved since.
+
+        Raises:
+            UnknownThread
+        """
+        return self._store.checks(thread_id)
 
     def _now(self) -> str:
         return _text(self._clock())

@@ -66,6 +66,20 @@ class Delivery(NamedTuple):
     at: str
 
 
+class CheckRow(NamedTuple):
+    """What the last check of an assumption came to.
+
+    Args:
+        assumption: which of the record's, from 0.
+        why: a sentence about it; None once a redaction of the thread has taken it.
+    """
+
+    assumption: int
+    result: str
+    why: str | None
+    at: str
+
+
 class ReviewStore(Protocol):
     """The part of a `Store` that reviews use; `test_store_reviews.py` of `tests/hall` runs against each."""
 
@@ -113,4 +127,24 @@ class ReviewStore(Protocol):
 
         Returns:
             False when it is in another state; nothing was written.
+        """
+
+    def keep_checks(self, thread_id: str, head: str, checks: Sequence[CheckRow]) -> bool:
+        """Keeps what checks of a thread's assumptions came to, each in place of the one before.
+
+        Args:
+            head: the thread's, when its record was read. Of a record that reads otherwise by now nothing is kept.
+
+        Returns:
+            False when the thread has moved, by a redaction say; nothing was written.
+
+        Raises:
+            UnknownThread
+        """
+
+    def checks(self, thread_id: str) -> Sequence[CheckRow]:
+        """Returns what the last checks of a thread's assumptions came to, in their order, if it has not moved since.
+
+        Raises:
+            UnknownThread
         """

@@ -105,7 +105,7 @@ CREATE TABLE deliveries (
 CREATE TABLE checks (
   no INTEGER NOT NULL REFERENCES threads,
   assumption INTEGER NOT NULL,  -- which of its record's, from 0
-  checked TEXT NOT NULL,        -- the digest of what was checked: a record may be read otherwise later
+  checked TEXT NOT NULL,        -- the thread's head then: behind another one its record may read otherwise
   result TEXT NOT NULL,
   at TEXT NOT NULL,
   text_id INTEGER REFERENCES texts,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from orchestrator.errors import LeaseLost
 from orchestrator.hall.holder import Holder, RunRow
-from orchestrator.hall.review_rows import Delivery, ReviewClaim, ReviewNotes, ReviewRow
-from orchestrator.hall.sqlite_runs import ZEROS, SQLiteRuns, add_text, run_of
+from orchestrator.hall.review_rows import CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
+from orchestrator.hall.sqlite_runs import ZEROS, SQLiteRuns, add_text, run_of, thread_row
 
 _ROW = (
     "name, number, file, due_at, thread_id, seen, revision, outcome, iif(typeof(words) = 'text', words, NULL),"
@@ -98,6 +98,32 @@ class SQLiteReviews(SQLiteRuns):
                     (after, at, result, target, before),
                 ).fetchone()
         return moved is not None
+
+    def keep_checks(self, thread_id: str, head: str, checks: Sequence[CheckRow]) -> bool:
+        with self._transaction() as db:
+            no, _, now, _ = thread_row(db, thread_id)
+            if now != head:
+                return False
+            for row in checks:
+                # As above: a redaction reaches only the words that a row leads to.
+                db.execute(
+                    f"{ZEROS} WHERE id = (SELECT text_id FROM checks WHERE no = ? AND assumption = ?)",
+                    (no, row.assumption),
+                )
+                text_id = add_text(db, "", row.why) if row.why is not None else None
+                kept = (no, row.assumption, head, row.result, row.at, text_id)
+                db.execute("INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)", kept)
+        return True
+
+    def checks(self, thread_id: str) -> Sequence[CheckRow]:
+        with self._snapshot() as db:
+            no, _, head, _ = thread_row(db, thread_id)
+            rows = db.execute(
+                "SELECT assumption, result, iif(typeof(words) = 'text', words, NULL), at FROM checks"
+                " LEFT JOIN texts ON id = text_id WHERE no = ? AND checked = ? ORDER BY assumption",
+                (no, head),
+            )
+            return [CheckRow(*row) for row in rows]
 
 
 def _newest(db: sqlite3.Connection, name: str) -> ReviewRow | None:

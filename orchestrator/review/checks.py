@@ -46,7 +46,7 @@ class Prints:
     command: str
 
     def __str__(self) -> str:
-        return f"number {self.relation} {self.bound}: {self.command}"
+        return f"number {self.relation} {self.bound:f}: {self.command}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,10 @@ class Until:
 Check = Exits | Prints | FileIs | Text | Until
 RunsCommand = Exits | Prints
 
-NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?"
 _PATH = r"(\S(?:.*\S)?)"
 _COMMAND = r"\s*:\s*(\S(?:[\s\S]*\S)?)"
 _EXITS = re.compile(rf"exit\s+(\d{{1,3}}){_COMMAND}", re.ASCII)
-_PRINTS = re.compile(rf"number\s*(<=?|>=?|==)\s*({NUMBER}){_COMMAND}", re.ASCII)
+_PRINTS = re.compile(rf"number\s*(<=?|>=?|==)\s*([-+]?\d+(?:\.\d+)?){_COMMAND}", re.ASCII)
 _FILE = re.compile(rf"file\s+{_PATH}\s+sha256[\s:]\s*([0-9A-Fa-f]{{64}})", re.ASCII)
 _TEXT = re.compile(rf'(no\s+)?text\s+"((?:[^"\\]|\\[\s\S])*)"\s+in\s+{_PATH}', re.ASCII)
 _UNTIL = re.compile(r"until\s+(\d{4}-\d\d-\d\d)", re.ASCII)
