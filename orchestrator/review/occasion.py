@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from orchestrator.decision.record import record_of
 from orchestrator.evidence.revisions import newest_commit
 from orchestrator.hall.review_rows import ReviewRow
+from orchestrator.review.assumptions import Assumed, check_assumptions
+from orchestrator.review.checking import State
 from orchestrator.review.office import Office
 from orchestrator.review.outcomes import Outcome
 from orchestrator.review.reviews_file import Review
 from orchestrator.review.topic import filled
+from orchestrator.wording import counted, shortened
+from orchestrator.worker import in_thread
+
+_LONGEST = 400  # characters of what is told of one assumption
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +41,74 @@ class Occasion:
     since: str | None
 
 
-def find_occasion(office: Office, review: Review) -> Occasion:
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why there is something to debate, or why not, and what the topic says of it beside the question."""
+
+    why: str
+    outcome: Outcome | None = None
+    told: str = ""
+
+
+async def find_occasion(office: Office, review: Review) -> Occasion:
     """Finds out whether there is anything to debate.
 
     Raises:
         UsageError: it cannot be found out.
     """
-    rows = [row for row in office.desk.rows(review.name) if row.notes.outcome in DEBATED]
-    since = _last_decided(office, review, rows)
-    revision = newest_commit(office.file.folder)
+    rows = [row for row in await in_thread(office.desk.rows, review.name) if row.notes.outcome in DEBATED]
+    since = _last_decided(review, rows)
+    revision = await in_thread(newest_commit, office.file.folder)
+    reason = await _reason(office, review, since)
     words = {
         "date": office.now().astimezone(review.zone).date().isoformat(),
         "range": _range(rows[-1].notes.revision if rows else None, revision),
-        "decision": _title(office, since),
+        "decision": "none so far" if since is None else await in_thread(_title, office, since),
     }
-    return Occasion("It is always debated.", None, filled(review.topic, words), None, revision, since)
+    topic = "\n\n".join(filter(None, (filled(review.topic, words), reason.told)))
+    return Occasion(reason.why, reason.outcome, topic, None, revision, since)
 
 
 DEBATED = {outcome for outcome in Outcome if outcome.is_debated}
 
 
-def _last_decided(office: Office, review: Review, rows: Sequence[ReviewRow]) -> str | None:
+async def _reason(office: Office, review: Review, since: str | None) -> Reason:
+    match review.when:
+        case "broken":
+            return await _broken(office, review, since)
+        case _:
+            return Reason("It is always debated.")
+
+
+async def _broken(office: Office, review: Review, since: str | None) -> Reason:
+    if since is None:
+        return Reason("There is no decision yet whose assumptions could be checked.")
+    today = office.now().astimezone(review.zone).date()
+    found = await check_assumptions(office.hall, since, office.file.folder, today=today, commands=review.commands)
+    broken = [assumed for assumed in found if assumed.finding and assumed.finding.state is State.BROKEN]
+    if not broken:
+        return Reason(f"No assumption of {since} is known to be broken: {_counts(found)}.", Outcome.HOLDING)
+    told = [f"- {_line(assumed)}" for assumed in broken]
+    names = ", ".join(f"{assumed.number}" for assumed in broken)
+    return Reason(
+        f"Broken since {since}: assumption {names}.",
+        told="\n".join(["What the last decision assumed does not hold any more:", *told]),
+    )
+
+
+def _counts(found: Sequence[Assumed]) -> str:
+    hold = sum(1 for assumed in found if assumed.finding and assumed.finding.state is State.HOLDS)
+    people = sum(1 for assumed in found if assumed.check is None)
+    known = f"{hold} hold, of {len(found) - hold - people} it is not known, {people} can be checked by people only"
+    return f"of {counted(len(found), 'assumption')} {known}"
+
+
+def _line(assumed: Assumed) -> str:
+    assert assumed.finding is not None
+    return shortened(f"{assumed.assumption.what} ({assumed.finding.why})", _LONGEST)
+
+
+def _last_decided(review: Review, rows: Sequence[ReviewRow]) -> str | None:
     decided = [row.notes.thread_id for row in rows if row.notes.outcome == Outcome.DECIDED]
     return decided[-1] if decided else review.decision
 
@@ -66,5 +119,5 @@ def _range(before: str | None, now: str | None) -> str:
     return now[:12] if before is None else f"{before[:12]}..{now[:12]}"
 
 
-def _title(office: Office, since: str | None) -> str:
-    return "none so far" if since is None else record_of(office.hall.debate(since)).title
+def _title(office: Office, since: str) -> str:
+    return record_of(office.hall.debate(since)).title

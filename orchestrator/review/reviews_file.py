@@ -21,7 +21,7 @@ from orchestrator.plan import OnFailure
 from orchestrator.recipe import NO_LIMITS, Limits, Line, Recipe, load_recipe, with_tier
 from orchestrator.review.results import NO_RESULTS, Results
 from orchestrator.review.topic import PLACES, fault_in
-from orchestrator.shelves import ENDINGS, folders, is_path, standing
+from orchestrator.shelves import ENDINGS, bundled, folders, is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.wanted import DEFAULT_MODELS
 
@@ -201,7 +201,9 @@ class ReviewsFile:
 
 
 def find_reviews_file(given: Path | None) -> Path:
-    """The file that was named, else `./reviews.yaml`, else the one on the shelves.
+    """The file that was named, else `./reviews.yaml`, else the one in `./configs` or in the user's config folder.
+
+    The bundled one is an example: nobody asked for what it reviews.
 
     Raises:
         ConfigurationError: there is none.
@@ -211,9 +213,12 @@ def find_reviews_file(given: Path | None) -> Path:
     here = Path(f"{NAME}{SUFFIXES[0]}")
     if here.exists():
         return here
-    found = standing(folders("configs"), SUFFIXES).get(NAME)
+    shelves = [shelf for shelf in folders("configs") if shelf.resolve() != bundled("configs").resolve()]
+    found = standing(shelves, SUFFIXES).get(NAME)
     if found is None:
-        raise ConfigurationError(f"There is no {here}.", "Name one with --file.")
+        raise ConfigurationError(
+            f"There is no {here} here.", "Name one with --file; docs/reviews.md says what it holds."
+        )
     return found
 
 

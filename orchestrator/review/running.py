@@ -48,7 +48,7 @@ async def _held(office: Office, review: Review, taken: Taken) -> Ended:
 async def _to_its_end(office: Office, review: Review, taken: Taken) -> Ended:
     notes = taken.notes
     if notes.thread_id is None or not await in_thread(_is_open, office, notes.thread_id):
-        occasion = await in_thread(find_occasion, office, review)
+        occasion = await find_occasion(office, review)
         if occasion.outcome is not None:
             return await in_thread(_nothing_to_debate, office, taken, occasion)
         notes = await in_thread(_opened, office, review, taken, occasion)

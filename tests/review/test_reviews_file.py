@@ -107,10 +107,17 @@ def test_a_review_that_is_not_there_is_refused_with_those_that_are(tmp_path: Pat
         load_reviews(written(tmp_path)).named("weekli")
 
 
-def test_the_file_is_the_one_that_is_named_else_the_one_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_the_one_that_is_named_else_the_one_here_else_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     named = tmp_path / "other.yaml"
     assert find_reviews_file(named) == named
+    with pytest.raises(ConfigurationError, match=r"There is no reviews.yaml here. Name one with --file"):
+        find_reviews_file(None)  # not the example that is bundled
+    (tmp_path / "config" / "debate-hall" / "configs").mkdir(parents=True)
+    users = written(tmp_path / "config" / "debate-hall" / "configs")
+    assert find_reviews_file(None) == users
     here = written(tmp_path)
     assert find_reviews_file(None).resolve() == here
 
