@@ -216,9 +216,7 @@ def find_reviews_file(given: Path | None) -> Path:
     shelves = [shelf for shelf in folders("configs") if shelf.resolve() != bundled("configs").resolve()]
     found = standing(shelves, SUFFIXES).get(NAME)
     if found is None:
-        raise ConfigurationError(
-            f"There is no {here} here.", "Name one with --file; docs/reviews.md says what it holds."
-        )
+        raise ConfigurationError(f"There is no {here}.", "Name one with --file; docs/reviews.md has an example.")
     return found
 
 

@@ -113,7 +113,7 @@ def test_the_file_is_the_one_that_is_named_else_the_one_here_else_the_users(
     monkeypatch.chdir(tmp_path)
     named = tmp_path / "other.yaml"
     assert find_reviews_file(named) == named
-    with pytest.raises(ConfigurationError, match=r"There is no reviews.yaml here. Name one with --file"):
+    with pytest.raises(ConfigurationError, match=r"There is no reviews.yaml\. Name one with --file"):
         find_reviews_file(None)  # not the example that is bundled
     (tmp_path / "config" / "debate-hall" / "configs").mkdir(parents=True)
     users = written(tmp_path / "config" / "debate-hall" / "configs")
