@@ -14,7 +14,7 @@ from orchestrator.review.office import Office
 from orchestrator.review.outcomes import Outcome
 from orchestrator.review.reviews_file import Review
 from orchestrator.review.topic import filled
-from orchestrator.wording import counted, shortened
+from orchestrator.wording import shortened
 from orchestrator.worker import in_thread
 
 _LONGEST = 400  # characters of what is told of one assumption
@@ -87,7 +87,7 @@ async def _broken(office: Office, review: Review, since: str | None) -> Reason:
     found = await check_assumptions(office.hall, since, office.file.folder, today=today, commands=review.commands)
     broken = [assumed for assumed in found if assumed.finding and assumed.finding.state is State.BROKEN]
     if not broken:
-        return Reason(f"No assumption of {since} is known to be broken: {_counts(found)}.", Outcome.HOLDING)
+        return Reason(f"No assumption of {since} is known to be broken ({_counts(found)}).", Outcome.HOLDING)
     told = [f"- {_line(assumed)}" for assumed in broken]
     names = ", ".join(f"{assumed.number}" for assumed in broken)
     return Reason(
@@ -99,8 +99,7 @@ async def _broken(office: Office, review: Review, since: str | None) -> Reason:
 def _counts(found: Sequence[Assumed]) -> str:
     hold = sum(1 for assumed in found if assumed.finding and assumed.finding.state is State.HOLDS)
     people = sum(1 for assumed in found if assumed.check is None)
-    known = f"{hold} hold, of {len(found) - hold - people} it is not known, {people} can be checked by people only"
-    return f"of {counted(len(found), 'assumption')} {known}"
+    return f"holding: {hold}, not known: {len(found) - hold - people}, for people to check: {people}"
 
 
 def _line(assumed: Assumed) -> str:
