@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.group import AS_JSON, command, debate_hall
+from orchestrator.cli.group import AS_JSON, THREAD, command, debate_hall
 from orchestrator.cli.help import Contents
 
 FILE = click.option(
@@ -89,6 +89,37 @@ def review_daemon(file: Path | None) -> None:
     sys.exit(reviews_held.daemon(file))
 
 
+@AS_JSON
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="What the checks are about. [the working folder]",
+)
+@click.option("--allow-commands", is_flag=True, help="Run the commands among them. Read them first: models wrote them.")
+@click.option("--check", is_flag=True, help="Check now what a machine can check, and keep what that came to.")
+@THREAD
+def assumptions(thread_id: str, check: bool, allow_commands: bool, folder: Path | None, as_json: bool) -> None:
+    """Show what a decision assumed, how each assumption can be checked, and what its last check came to.
+
+    A command works in a copy of the folder, with no key in its environment, for a minute at most. That is no sandbox:
+    it may do what you may. The exit code is 0 whether an assumption is broken or not; `--json` says all of it.
+
+    Examples:
+        debate-hall assumptions 2026-01-06-billing
+        debate-hall assumptions 2026-01-06-billing --check --folder .
+        debate-hall assumptions 2026-01-06-billing --check --allow-commands --json
+    """
+    if (allow_commands or folder) and not check:
+        raise click.UsageError("--allow-commands and --folder say how to check: give --check, too.")
+    from orchestrator.cli import assuming
+
+    if check:
+        sys.exit(assuming.check(thread_id, folder or Path(), as_json, commands=allow_commands))
+    assuming.show(thread_id, as_json)
+
+
 debate_hall.add_command(review)
+command(assumptions)
 for function in (review_list, review_next, review_run, review_daemon):
     command(function, review)
