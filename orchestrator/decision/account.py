@@ -70,9 +70,17 @@ class Action(Answer):
     by: str | None = Field(description="by when or before what, where that was said")
 
 
+# The forms that `orchestrator.review.checks` reads.
+_CHECK = (
+    "how to check it later; where a machine can, exactly one of: exit 0: COMMAND · number < 200: COMMAND (the last that it"
+    ' prints) · file PATH sha256 HEX · text "…" in PATH · no text "…" in PATH · until 2027-03-01. Paths as the evidence'
+    " has them; commands start there, without keys, for a minute at most"
+)
+
+
 class Assumption(Answer):
     what: Words
-    check: str | None = Field(description="a command or query that a machine can run to check it, where there is one")
+    check: str | None = Field(description=_CHECK)
 
 
 class EarlierDecision(Answer):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from orchestrator.decision.account import Assumption
 from orchestrator.review.checks import RELATIONS, Check, Exits, FileIs, Prints, Text, Until, parse
 
 DIGEST = "0123456789abcdef" * 4
@@ -100,3 +101,10 @@ def test_each_check_reads_back_as_it_was_written(check: Check) -> None:
 def test_any_text_is_a_check_that_reads_back_or_for_a_person(text: str) -> None:
     check = parse(text)
     assert check is None or parse(str(check)) == check
+
+
+def test_the_forms_that_door_is_told_are_those_that_are_read() -> None:
+    told = Assumption.model_fields["check"].description or ""
+    forms = told.partition("exactly one of: ")[2].partition(". Paths")[0].replace(" (the last that it prints)", "")
+    read = [parse(form.replace("HEX", DIGEST)) for form in forms.split(" · ")]
+    assert [type(check) for check in read] == [Exits, Prints, FileIs, Text, Text, Until]
