@@ -72,9 +72,9 @@ class Action(Answer):
 
 # The forms that `orchestrator.review.checks` reads.
 _CHECK = (
-    "how to check it later; where a machine can, exactly one of: exit 0: COMMAND · number < 200: COMMAND (the last that it"
-    ' prints) · file PATH sha256 HEX · text "…" in PATH · no text "…" in PATH · until 2027-03-01. Paths as the evidence'
-    " has them; commands start there, without keys, for a minute at most"
+    "how to check it later; where a machine can, exactly one of: exit 0: COMMAND · number < 200: COMMAND (the last that"
+    ' it prints) · file PATH sha256 HEX · text "…" in PATH · no text "…" in PATH · until 2027-03-01. Paths as the'
+    " evidence has them; commands start there, without keys, for a minute at most"
 )
 
 
