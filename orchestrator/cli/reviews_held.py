@@ -22,7 +22,7 @@ from orchestrator.own_task import in_own_task
 from orchestrator.plan import Plan
 from orchestrator.review.daemon import Daemon, WallClock
 from orchestrator.review.office import Ended, Office
-from orchestrator.review.result import exit_code_of, result_of
+from orchestrator.review.result import exit_code_of, not_held, result_of
 from orchestrator.review.reviews_file import Review, ReviewsFile, find_reviews_file, load_reviews
 from orchestrator.review.running import hold_review
 from orchestrator.review.times import NotNow, Taken, take_by_hand, take_due
@@ -62,7 +62,7 @@ def _run(name: str, given: Path | None, *, due: bool, quiet: bool, as_json: bool
         take = take_due if due else take_by_hand
         taken = take(hall.reviews, review, file.path, _now())
         if isinstance(taken, NotNow):
-            answer(json_text({"review": review.name, "why": taken.why}) if as_json else _nothing(taken.why))
+            answer(json_text(not_held(review.name, taken.why)) if as_json else _nothing(taken.why))
             return Exit.DECIDED
         office = Office(hall, file, _now, voice.line, readers=voice.readers)
         try:

@@ -13,6 +13,7 @@ from orchestrator.background import hold
 from orchestrator.decision.record import record_of
 from orchestrator.drafts import Paid
 from orchestrator.errors import UnknownThread, UsageError
+from orchestrator.evidence.revisions import PREFIX
 from orchestrator.export import adr_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
@@ -23,7 +24,7 @@ from orchestrator.own_task import in_own_task
 from orchestrator.plan import Changes, Plan
 from orchestrator.resuming import changes_wanted, resumable
 from orchestrator.review.office import Debated, Office
-from orchestrator.review.reviews_file import Review, ReviewsFile
+from orchestrator.review.reviews_file import RANGE, Review, ReviewsFile
 from orchestrator.runner import Run
 from orchestrator.shelves import folders, standing
 from orchestrator.taking_up import NO_CHANGES, TakeUp
@@ -32,8 +33,13 @@ from orchestrator.wanted import DEFAULT_MODELS, Wanted, prepare_recipe
 from orchestrator.worker import in_thread
 
 
-def wanted(review: Review, file: ReviewsFile) -> Wanted:
-    """What a review asks for, in the words of the command line."""
+def wanted(review: Review, file: ReviewsFile, span: str | None) -> Wanted:
+    """What a review asks for, in the words of the command line.
+
+    Args:
+        span: the range of revisions since the last time; without one the diff of it is no evidence.
+    """
+    context = [source for source in review.context if span is not None or source != RANGE]
     models = review.models
     routes: tuple[str, ...] = ()
     if models.lower().endswith(SUFFIXES):
@@ -45,7 +51,7 @@ def wanted(review: Review, file: ReviewsFile) -> Wanted:
         models=models,
         voices={} if rehearse else dict.fromkeys(Role, routes),
         rehearse=rehearse,
-        context=review.context,
+        context=tuple(f"{PREFIX}{span}" if source == RANGE else source for source in context),
         limits=review.limits,
         on_failure=review.on_failure,
         consensus=review.consensus,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.decision.record import record_of
 from orchestrator.evidence.revisions import newest_commit
 from orchestrator.hall.review_rows import ReviewRow
 from orchestrator.review.assumptions import Assumed, check_assumptions
+from orchestrator.review.changes import Seen, compared, decoded, encoded, look
 from orchestrator.review.checking import State
 from orchestrator.review.office import Office
 from orchestrator.review.outcomes import Outcome
@@ -20,6 +22,26 @@ from orchestrator.worker import in_thread
 _LONGEST = 400  # characters of what is told of one assumption
 
 
+DEBATED = {outcome for outcome in Outcome if outcome.is_debated}
+
+
+class Span(NamedTuple):
+    """The commits from the last time to this one; None where there is none."""
+
+    before: str | None
+    now: str | None
+
+    @property
+    def range(self) -> str | None:
+        """The range of revisions, where they differ."""
+        if self.before is None or self.now is None or self.before == self.now:
+            return None
+        return f"{self.before[:12]}..{self.now[:12]}"
+
+    def __str__(self) -> str:
+        return self.range or (self.now[:12] if self.now else "no commits")
+
+
 @dataclass(frozen=True, slots=True)
 class Occasion:
     """What a review met.
@@ -29,15 +51,15 @@ class Occasion:
         outcome: how its time ends where there is nothing to debate; None where there is.
         topic: the question.
         seen: what it looked at, to be compared with at its next time.
-        revision: the commit that it looked at, where there is one.
+        span: the commits since the last time.
         since: the thread of the decision that it starts from.
     """
 
     why: str
     outcome: Outcome | None
     topic: str
-    seen: str | None
-    revision: str | None
+    seen: str
+    span: Span
     since: str | None
 
 
@@ -57,27 +79,36 @@ async def find_occasion(office: Office, review: Review) -> Occasion:
         UsageError: it cannot be found out.
     """
     rows = [row for row in await in_thread(office.desk.rows, review.name) if row.notes.outcome in DEBATED]
+    last = rows[-1] if rows else None
     since = _last_decided(review, rows)
-    revision = await in_thread(newest_commit, office.file.folder)
-    reason = await _reason(office, review, since)
+    folder = office.file.folder
+    seen = await in_thread(look, review.context, review.adr, folder)
+    span = Span(last.notes.revision if last else None, await in_thread(newest_commit, folder))
+    match review.when:
+        case "always":
+            reason = Reason("It is always debated.")
+        case "changed":
+            reason = _changed(last, seen)
+        case "broken":
+            reason = await _broken(office, review, since)
     words = {
         "date": office.now().astimezone(review.zone).date().isoformat(),
-        "range": _range(rows[-1].notes.revision if rows else None, revision),
+        "range": str(span),
         "decision": "none so far" if since is None else await in_thread(_title, office, since),
     }
     topic = "\n\n".join(filter(None, (filled(review.topic, words), reason.told)))
-    return Occasion(reason.why, reason.outcome, topic, None, revision, since)
+    return Occasion(reason.why, reason.outcome, topic, encoded(seen), span, since)
 
 
-DEBATED = {outcome for outcome in Outcome if outcome.is_debated}
-
-
-async def _reason(office: Office, review: Review, since: str | None) -> Reason:
-    match review.when:
-        case "broken":
-            return await _broken(office, review, since)
-        case _:
-            return Reason("It is always debated.")
+def _changed(last: ReviewRow | None, seen: Seen) -> Reason:
+    if last is None or last.notes.seen is None:
+        return Reason("It is reviewed for the first time.")
+    changes = compared(decoded(last.notes.seen), seen)
+    then = last.due_at[:10]
+    if not changes:
+        return Reason(f"Nothing that it looks at has changed since {then}.", Outcome.UNCHANGED)
+    why = f"Since {then} {changes}."
+    return Reason(why, told=f"What it rests on reads otherwise now. {why}")
 
 
 async def _broken(office: Office, review: Review, since: str | None) -> Reason:
@@ -110,12 +141,6 @@ def _line(assumed: Assumed) -> str:
 def _last_decided(review: Review, rows: Sequence[ReviewRow]) -> str | None:
     decided = [row.notes.thread_id for row in rows if row.notes.outcome == Outcome.DECIDED]
     return decided[-1] if decided else review.decision
-
-
-def _range(before: str | None, now: str | None) -> str:
-    if now is None:
-        return "no commits"
-    return now[:12] if before is None else f"{before[:12]}..{now[:12]}"
 
 
 def _title(office: Office, since: str) -> str:

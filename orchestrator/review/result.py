@@ -14,10 +14,23 @@ from orchestrator.review.times import Taken
 SCHEMA = "run-debate/review/v1"
 
 
+_NOTHING: dict[str, Any] = {
+    "schema": SCHEMA,
+    "review": None,
+    "number": None,
+    "due_at": None,
+    "outcome": None,
+    "why": None,
+    "exit_code": 0,
+    "result": None,
+    "problems": [],
+}
+
+
 def result_of(taken: Taken, ended: Ended) -> dict[str, Any]:
     """Returns how a time of a review ended; `result` is that of its debate, as run-debate tells it, if it had one."""
     return {
-        "schema": SCHEMA,
+        **_NOTHING,
         "review": taken.claim.name,
         "number": taken.claim.number,
         "due_at": iso_utc(taken.due_at, "milliseconds"),
@@ -25,7 +38,13 @@ def result_of(taken: Taken, ended: Ended) -> dict[str, Any]:
         "why": ended.why,
         "exit_code": exit_code_of(ended),
         "result": _of_the_debate(ended.debated) if ended.debated else None,
+        "problems": list(ended.problems),
     }
+
+
+def not_held(name: str, why: str) -> dict[str, Any]:
+    """Returns the same of a review of which no time was taken up."""
+    return {**_NOTHING, "review": name, "why": why}
 
 
 def exit_code_of(ended: Ended) -> Exit:

@@ -16,6 +16,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 
 from orchestrator.errors import ConfigurationError, InvalidInput, UsageError
+from orchestrator.evidence.gathering import STANDARD_INPUT
 from orchestrator.hall.inputs import require_thread_id
 from orchestrator.plan import OnFailure
 from orchestrator.recipe import NO_LIMITS, Limits, Line, Recipe, load_recipe, with_tier
@@ -26,6 +27,7 @@ from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.wanted import DEFAULT_MODELS
 
 NAME = "reviews"
+RANGE = "git:{range}"  # as context: what was committed since the last time
 SUFFIXES = ENDINGS["configs"]
 
 When = Literal["always", "changed", "broken"]
@@ -120,6 +122,14 @@ class Review(Shape):
         if found := fault_in(topic):
             raise fault(found, f"The places are {', '.join(f'{{{place}}}' for place in PLACES)}.")
         return topic
+
+    @field_validator("context")
+    @classmethod
+    def _can_be_read_at_any_time(cls, context: tuple[str, ...]) -> tuple[str, ...]:
+        for number, source in enumerate(context):
+            if source == STANDARD_INPUT:
+                raise fault("is standard input, which a review has none of.", "Name files.", at=(number,))
+        return context
 
     @field_validator("decision")
     @classmethod

@@ -9,10 +9,19 @@ from __future__ import annotations
 from functools import partial
 
 from orchestrator.decision.record import record_of
-from orchestrator.errors import DebateError, HallError, RunPaused, ThreadExists, UnknownThread, UsageError
+from orchestrator.errors import (
+    ConfigurationError,
+    DebateError,
+    HallError,
+    RunPaused,
+    ThreadExists,
+    UnknownThread,
+    UsageError,
+)
 from orchestrator.hall.review_rows import ReviewNotes
 from orchestrator.hall.terms import Status
 from orchestrator.review.attending import attended
+from orchestrator.review.changes import decoded, encoded, look, with_own
 from orchestrator.review.debating import debate, free_ids, planned, wanted
 from orchestrator.review.occasion import Occasion, find_occasion
 from orchestrator.review.office import Debated, Ended, Office
@@ -55,7 +64,7 @@ async def _to_its_end(office: Office, review: Review, taken: Taken) -> Ended:
         office.tell(f"{review.name}: {notes.thread_id}: {notes.why}")
     assert notes.thread_id is not None, "it is noted before it is opened"
     debated = await debate(office, review, notes.thread_id)
-    return await in_thread(_ended, office, taken, notes, debated)
+    return await in_thread(_ended, office, review, taken, notes, debated)
 
 
 def _is_open(office: Office, thread_id: str) -> bool:
@@ -75,16 +84,16 @@ def _failed(office: Office, taken: Taken, error: DebateError) -> None:
 
 def _nothing_to_debate(office: Office, taken: Taken, occasion: Occasion) -> Ended:
     assert occasion.outcome is not None
-    notes = ReviewNotes(None, occasion.seen, occasion.revision, occasion.outcome, occasion.why)
+    notes = ReviewNotes(None, occasion.seen, occasion.span.now, occasion.outcome, occasion.why)
     office.desk.note(taken.claim, notes)
     return Ended(occasion.outcome, occasion.why)
 
 
 def _opened(office: Office, review: Review, taken: Taken, occasion: Occasion) -> ReviewNotes:
     """Opens the debate under an id that is noted before."""
-    plan = planned(review, office.file, wanted(review, office.file))
+    plan = planned(review, office.file, wanted(review, office.file, occasion.span.range))
     for thread_id in free_ids(office.hall, review, office.now()):
-        notes = ReviewNotes(thread_id, occasion.seen, occasion.revision, None, occasion.why)
+        notes = ReviewNotes(thread_id, occasion.seen, occasion.span.now, None, occasion.why)
         office.desk.note(taken.claim, notes)
         try:
             open_debate(office.hall, plan, thread_id, occasion.topic)
@@ -94,11 +103,22 @@ def _opened(office: Office, review: Review, taken: Taken, occasion: Occasion) ->
     raise AssertionError("there is always another id")
 
 
-def _ended(office: Office, taken: Taken, notes: ReviewNotes, debated: Debated) -> Ended:
+def _ended(office: Office, review: Review, taken: Taken, notes: ReviewNotes, debated: Debated) -> Ended:
     outcome = _outcome_of(debated)
-    office.desk.note(taken.claim, notes._replace(outcome=outcome))
+    office.desk.note(taken.claim, notes._replace(seen=_seen(office, review, notes, debated), outcome=outcome))
     problems = (debated.problem,) if debated.problem else ()
     return Ended(outcome, notes.why or "", debated, problems)
+
+
+def _seen(office: Office, review: Review, notes: ReviewNotes, debated: Debated) -> str | None:
+    """What it looked at, its own new record with it: that is no reason to review again."""
+    if notes.seen is None or not debated.files:
+        return notes.seen
+    try:
+        now = look(review.context, review.adr, office.file.folder)
+    except ConfigurationError:  # what it looked at is gone by now, which the next time will find
+        return notes.seen
+    return encoded(with_own(decoded(notes.seen), now, debated.files, office.file.folder))
 
 
 def _outcome_of(debated: Debated) -> Outcome:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import anyio
 import pytest
-from offices import Speaker, commit, office_of, repository, reviews_of
+from offices import Speaker, commit, git, office_of, repository, reviews_of
 
 from building import account_text, hall_at
+from orchestrator.errors import UsageError
 from orchestrator.hall.hall import Hall
 from orchestrator.models.base import Request
 from orchestrator.review.office import Ended, Office
@@ -40,6 +41,67 @@ def assuming(*assumptions: dict[str, str]) -> Speaker:
 def topic_of(hall: Hall, ended: Ended) -> str:
     assert ended.debated is not None
     return ended.debated.run.debate.opening.words
+
+
+def outcomes(hall: Hall) -> list[str | None]:
+    return [row.notes.outcome for row in hall.reviews.rows("weekly")]
+
+
+async def test_only_what_reads_otherwise_than_at_the_last_debate_is_debated(tmp_path: Path) -> None:
+    place, speaker = repository(tmp_path / "repo"), Speaker()
+    with hall_at(tmp_path / "state") as hall:
+        keys = (TOPIC, "context: docs/*.md", "adr: adr", "when: changed")
+        office = office_of(hall, reviews_of(place, *keys), speaker)
+        assert (await held(office)).why == "It is reviewed for the first time."
+        unchanged = await held(office)  # though its own record is new in the folder
+        assert (unchanged.outcome, unchanged.why) == (
+            "unchanged",
+            "Nothing that it looks at has changed since 2026-03-16.",
+        )
+        commit(place, billing="# Billing\n\nBilling is two tables.\n", orders="# Orders\n")
+        changed = await held(office)
+        assert changed.why == "Since 2026-03-16 changed: docs/billing.md; new: docs/orders.md."
+        assert topic_of(hall, changed) == (
+            f"Is billing still right?\n\nWhat it rests on reads otherwise now. {changed.why}"
+        )
+        (record, _) = sorted((place / "adr").iterdir())
+        record.write_text(record.read_text().replace("proposed", "accepted"))  # by a person
+        assert (await held(office)).why == f"Since 2026-03-16 changed: adr/{record.name}."
+        commit(place, aside="")
+        (place / "docs" / "orders.md").unlink()
+        (place / "docs" / "aside.md").unlink()
+        assert (await held(office)).why == "Since 2026-03-16 gone: docs/orders.md."
+        assert outcomes(hall) == ["decided", "unchanged", "decided", "decided", "decided"]
+
+
+async def test_what_a_debate_did_not_end_on_counts_as_not_reviewed(tmp_path: Path) -> None:
+    place = repository(tmp_path / "repo")
+    with hall_at(tmp_path / "state") as hall:
+        keys = (TOPIC, "context: docs/*.md", "when: changed")
+        await held(office_of(hall, reviews_of(place, *keys), Speaker()))
+        commit(place, billing="# Billing\n\nBilling is two tables.\n")
+        failing = office_of(hall, reviews_of(place, *keys, "adr: none"), Speaker())
+        with pytest.raises(UsageError):
+            await held(failing)
+        assert (await held(office_of(hall, reviews_of(place, *keys), Speaker()))).outcome == "decided"
+        assert outcomes(hall) == ["decided", "failed", "decided"]
+
+
+async def test_what_was_committed_since_the_last_time_is_evidence_where_that_is_wanted(tmp_path: Path) -> None:
+    place = repository(tmp_path / "repo")
+    with hall_at(tmp_path / "state") as hall:
+        office = office_of(hall, reviews_of(place, TOPIC, 'context: [docs, "git:{range}"]'), Speaker())
+
+        async def evidence() -> list[str]:
+            debated = (await held(office)).debated
+            assert debated is not None
+            return [piece.path for piece in debated.plan.evidence if piece.kind == "diff"]
+
+        first = git(place, "rev-parse", "HEAD")
+        assert await evidence() == []
+        assert await evidence() == []  # nothing was committed
+        second = commit(place, orders="# Orders\n")
+        assert await evidence() == [f"git:{first[:12]}..{second[:12]}"]
 
 
 async def test_only_a_broken_assumption_opens_a_debate_whose_topic_names_it(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_what_a_file_says_and_what_it_leaves_unsaid(tmp_path: Path) -> None:
         ("changed", "no", r":10: reviews\[0\].when: must be 'always', 'changed' or 'broken'"),
         ("cost_usd: 3", "cost_usd: free", r":11: reviews\[0\].limits.cost_usd: must be a number"),
         ("[docs/architecture/**/*.md]", "[1, {}]", r":8: reviews\[0\].context\[1\]: must be a text"),
+        ("[docs/architecture/**/*.md]", "[docs, '-']", r":8: reviews\[0\].context\[1\]: is standard input"),
         ("adr: docs/adr", "decision: a b", r":9: reviews\[0\].decision: .*thread"),
         ("context: [docs/architecture/**/*.md]\n    adr: docs/adr", "tier: null", r"changed needs something that can"),
         ("- name: weekly", "- name: weekly\n    name: daily", r":3: reviews\[0\].name: duplicate key"),
