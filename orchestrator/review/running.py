@@ -6,6 +6,7 @@ So whoever takes over what was left behind, at whatever moment, goes on with the
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 from orchestrator.decision.record import record_of
@@ -23,6 +24,7 @@ from orchestrator.hall.terms import Status
 from orchestrator.review.attending import attended
 from orchestrator.review.changes import decoded, encoded, look, with_own
 from orchestrator.review.debating import debate, free_ids, planned, wanted
+from orchestrator.review.delivering import deliver
 from orchestrator.review.occasion import Occasion, find_occasion
 from orchestrator.review.office import Debated, Ended, Office
 from orchestrator.review.outcomes import Outcome
@@ -64,7 +66,10 @@ async def _to_its_end(office: Office, review: Review, taken: Taken) -> Ended:
         office.tell(f"{review.name}: {notes.thread_id}: {notes.why}")
     assert notes.thread_id is not None, "it is noted before it is opened"
     debated = await debate(office, review, notes.thread_id)
-    return await in_thread(_ended, office, review, taken, notes, debated)
+    problems = (debated.problem,) if debated.problem else ()
+    ended = await deliver(office, review, taken, Ended(_outcome_of(debated), notes.why or "", debated, problems))
+    await in_thread(_noted, office, review, taken, notes, ended)
+    return ended
 
 
 def _is_open(office: Office, thread_id: str) -> bool:
@@ -91,6 +96,7 @@ def _nothing_to_debate(office: Office, taken: Taken, occasion: Occasion) -> Ende
 
 def _opened(office: Office, review: Review, taken: Taken, occasion: Occasion) -> ReviewNotes:
     """Opens the debate under an id that is noted before."""
+    review.results.require_deliverable(os.environ)
     plan = planned(review, office.file, wanted(review, office.file, occasion.span.range))
     for thread_id in free_ids(office.hall, review, office.now()):
         notes = ReviewNotes(thread_id, occasion.seen, occasion.span.now, None, occasion.why)
@@ -103,11 +109,10 @@ def _opened(office: Office, review: Review, taken: Taken, occasion: Occasion) ->
     raise AssertionError("there is always another id")
 
 
-def _ended(office: Office, review: Review, taken: Taken, notes: ReviewNotes, debated: Debated) -> Ended:
-    outcome = _outcome_of(debated)
-    office.desk.note(taken.claim, notes._replace(seen=_seen(office, review, notes, debated), outcome=outcome))
-    problems = (debated.problem,) if debated.problem else ()
-    return Ended(outcome, notes.why or "", debated, problems)
+def _noted(office: Office, review: Review, taken: Taken, notes: ReviewNotes, ended: Ended) -> None:
+    assert ended.debated is not None
+    seen = _seen(office, review, notes, ended.debated)
+    office.desk.note(taken.claim, notes._replace(seen=seen, outcome=ended.outcome))
 
 
 def _seen(office: Office, review: Review, notes: ReviewNotes, debated: Debated) -> str | None:
