@@ -7,9 +7,11 @@ So whoever takes over what was left behind, at whatever moment, goes on with the
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 
 from orchestrator.decision.record import record_of
+from orchestrator.earlier import earlier_decision
 from orchestrator.errors import (
     ConfigurationError,
     DebateError,
@@ -97,12 +99,14 @@ def _nothing_to_debate(office: Office, taken: Taken, occasion: Occasion) -> Ende
 def _opened(office: Office, review: Review, taken: Taken, occasion: Occasion) -> ReviewNotes:
     """Opens the debate under an id that is noted before."""
     review.results.require_deliverable(os.environ)
-    plan = planned(review, office.file, wanted(review, office.file, occasion.span.range))
+    earlier = earlier_decision(office.hall, occasion.since) if occasion.since is not None else None
+    asked = replace(wanted(review, office.file, occasion.span.range), earlier=earlier)
+    plan = planned(review, office.file, asked)
     for thread_id in free_ids(office.hall, review, office.now()):
         notes = ReviewNotes(thread_id, occasion.seen, occasion.span.now, None, occasion.why)
         office.desk.note(taken.claim, notes)
         try:
-            open_debate(office.hall, plan, thread_id, occasion.topic)
+            open_debate(office.hall, plan, thread_id, occasion.topic, earlier.link if earlier else None)
         except ThreadExists:
             continue
         return notes

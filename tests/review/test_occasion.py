@@ -95,7 +95,7 @@ async def test_what_was_committed_since_the_last_time_is_evidence_where_that_is_
         async def evidence() -> list[str]:
             debated = (await held(office)).debated
             assert debated is not None
-            return [piece.path for piece in debated.plan.evidence if piece.kind == "diff"]
+            return [piece.path for piece in debated.plan.evidence if piece.path.startswith("git:")]
 
         first = git(place, "rev-parse", "HEAD")
         assert await evidence() == []
