@@ -16,7 +16,7 @@ from endpoint import ModelServer
 
 INDEX = DOCS / "README.md"
 TASKS = [DOCS / name for name in re.findall(r"^\|.*\]\(([\w-]+\.md)\) \| \d+ \|$", INDEX.read_text(), re.MULTILINE)]
-WORKFLOWS = sorted((DOCS / "examples" / "workflows").glob("*.yml"))
+WORKFLOWS = sorted((DOCS / "examples" / "workflows").glob("debate*.yml"))
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 
 
