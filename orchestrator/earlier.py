@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.decision.record import record_of
+from orchestrator.decision.reviewed import place_of
 from orchestrator.errors import UsageError
 from orchestrator.evidence import Evidence
 from orchestrator.evidence.pieces import Kind
@@ -55,7 +56,7 @@ def with_earlier(evidence: Sequence[Evidence], earlier: Earlier) -> tuple[Eviden
     """The evidence of a new debate, and behind it the earlier decision and what reads otherwise now than then."""
     name = earlier.link.thread_id
     diff = "".join(_differences(_texts(earlier.evidence), _texts(evidence)))
-    pieces = [*evidence, _piece(len(evidence) + 1, f"the decision of {name}", earlier.record, "adr")]
+    pieces = [*evidence, _piece(len(evidence) + 1, place_of(earlier.link), earlier.record, "adr")]
     if diff:
         pieces.append(_piece(len(pieces) + 1, f"what has changed since {name}", diff, "diff"))
     return tuple(pieces)

@@ -87,7 +87,7 @@ class EarlierDecision(Answer):
     """A decision in the evidence that this one touches."""
 
     id: Name = Field(description="the evidence that holds it, E3")
-    relation: Literal["supersedes", "contradicts", "builds_on"]
+    relation: Literal["supersedes", "confirms", "contradicts", "builds_on"]
     theirs: Words = Field(description="its sentence, copied word for word")
     ours: Words = Field(description="the sentence of the synthesis that touches it, copied word for word")
 
@@ -111,7 +111,7 @@ class Account(Answer):
     actions: tuple[Action, ...] = Field(description="the first steps, in their order")
     assumptions: tuple[Assumption, ...]
     earlier_decisions: tuple[EarlierDecision, ...] = Field(
-        description="the earlier decisions in the evidence that this one supersedes, contradicts or builds on"
+        description="the earlier decisions in the evidence that this one supersedes, confirms, contradicts or builds on"
     )
     reversibility: Literal["one-way", "two-way"]
     review_by: Day | None = Field(description="the day by which to look at it again, YYYY-MM-DD")
@@ -120,11 +120,12 @@ class Account(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What an account is checked against."""
+    """What an account is checked against; `reviewed` is the evidence that holds the decision the debate starts from."""
 
     synthesis: str
     constraints: tuple[Constraint, ...]
     grounds: Grounds
+    reviewed: str | None = None
 
     @property
     def evidence(self) -> Sequence[Evidence]:
@@ -231,6 +232,9 @@ def _about_options(account: Account, ledger: Ledger) -> Iterator[str]:
 def _about_earlier_decisions(account: Account, ledger: Ledger) -> Iterator[str]:
     for earlier in account.earlier_decisions:
         yield from problems_of_earlier(earlier, ledger)
+    said = {earlier.relation for earlier in account.earlier_decisions if earlier.id == ledger.reviewed}
+    if ledger.reviewed is not None and len(said & {"supersedes", "confirms"}) != 1:
+        yield f"It does not say whether it supersedes or confirms {ledger.reviewed}, the decision that it reviews."
 
 
 def problems_of_earlier(earlier: EarlierDecision, ledger: Ledger) -> Iterator[str]:

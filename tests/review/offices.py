@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from building import priced, speech
+from building import account_text, priced, speech
 from orchestrator.hall.hall import Hall
 from orchestrator.models.base import Reply, Request
 from orchestrator.review.office import Office
@@ -17,7 +19,11 @@ MONDAY = datetime(2026, 3, 16, 8, tzinfo=UTC)
 
 
 class Speaker:
-    """Speaks for every seat, at a cent a call; `hears` may raise, or return what is said instead."""
+    """Speaks for every seat, at a cent a call; `hears` may raise, or return what is said instead.
+
+    Its account says of the decision that a debate reviews that it is superseded, where the topic says that the context
+    reads otherwise, and else that it is confirmed.
+    """
 
     def __init__(self, hears: Callable[[Request], str | None] = lambda request: None) -> None:
         self.asked: list[Request] = []
@@ -25,7 +31,21 @@ class Speaker:
 
     async def complete(self, request: Request) -> Reply:
         self.asked.append(request)
-        return priced(self.hears(request) or speech(request, len(self.asked)))
+        return priced(self.hears(request) or account_of(request) or speech(request, len(self.asked)))
+
+
+def account_of(request: Request, **members: Any) -> str | None:
+    """What Door accounts, where it is asked for that."""
+    if request.task.step != "account":
+        return None
+    heard = "\n".join(message.text for message in request.messages)
+    reviewed = re.search(r"This debate reviews (E\d+)", heard)
+    if reviewed:
+        ours = re.findall(r"Therefore draft \d+ of \S+ in round \d+ decides", heard)[-1]
+        relation = "supersedes" if "changed: docs/" in heard else "confirms"
+        earlier = {"id": reviewed[1], "relation": relation, "theirs": "It is done step by step.", "ours": ours}
+        members = {"earlier_decisions": [earlier], **members}
+    return account_text(**members)
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -78,5 +78,12 @@ async def test_a_month_of_weeks_is_debated_when_something_changed_and_costs_noth
         ("2026-04-06T07:00", "decided", "Since 2026-03-23 changed: docs/billing.md."),
         ("2026-04-13T07:00", "decided", f"Since 2026-04-06 changed: adr/{accepted_one}."),
     ]
+    told = [(record.relation, record.reviews and record.reviews.thread_id) for record in records.values()]
+    assert told == [
+        (None, None),
+        ("supersedes", "2026-03-23-weekly"),
+        ("confirms", "2026-04-06-weekly"),
+    ]
+    assert [record.incomplete for record in records.values()] == [(), (), ()]
     assert [record.cost_usd for record in records.values()] == [Decimal("0.05")] * 3
     assert len(speaker.asked) == 3 * 5

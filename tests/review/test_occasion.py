@@ -6,12 +6,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from offices import Speaker, commit, git, office_of, repository, reviews_of
+from offices import Speaker, account_of, commit, git, office_of, repository, reviews_of
 
-from building import account_text, hall_at
+from building import hall_at
 from orchestrator.errors import UsageError
 from orchestrator.hall.hall import Hall
-from orchestrator.models.base import Request
 from orchestrator.review.office import Ended, Office
 from orchestrator.review.running import hold_review
 from orchestrator.review.times import Taken, take_by_hand
@@ -32,10 +31,7 @@ async def held(office: Office) -> Ended:
 
 
 def assuming(*assumptions: dict[str, str]) -> Speaker:
-    def hears(request: Request) -> str | None:
-        return account_text(assumptions=list(assumptions)) if request.task.step == "account" else None
-
-    return Speaker(hears)
+    return Speaker(lambda request: account_of(request, assumptions=list(assumptions)))
 
 
 def topic_of(hall: Hall, ended: Ended) -> str:

@@ -47,7 +47,7 @@ async def test_the_topic_names_the_day_of_its_time_zone_the_commits_and_the_deci
         topics = [hall.debate(str(row.notes.thread_id)).opening.words for row in hall.reviews.rows("weekly")]
     assert topics[0].splitlines()[0] == f"Is billing still right on 2026-03-16, {first[:12]}, after: none so far?"
     range_ = f"{first[:12]}..{second[:12]}"
-    assert topics[1].startswith(f"Is billing still right on 2026-03-17, {range_}, after: draft ")
+    assert topics[1] == f"Is billing still right on 2026-03-17, {range_}, after: What was decided?"
 
 
 async def test_a_decision_goes_among_the_records_and_a_folder_that_cannot_take_it_undoes_no_debate(
