@@ -69,7 +69,7 @@ def _run(name: str, given: Path | None, *, due: bool, quiet: bool, as_json: bool
             ended = anyio.run(in_own_task, partial(hold_review, office, review, taken))
         finally:
             voice.close()
-    answer(json_text(result_of(taken, ended)) if as_json else _told(ended))
+    answer(json_text(result_of(review, taken, ended)) if as_json else _told(ended))
     for line in _last_words(ended):
         voice.line(line)
     for problem in ended.problems:

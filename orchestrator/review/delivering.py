@@ -66,7 +66,7 @@ async def deliver(office: Office, review: Review, taken: Taken, ended: Ended, pa
         return ended
     with _folder(office, review, ended.debated) as folder:
         ended = await in_thread(_with_files, ended, ended.debated, folder, told=review.results.folder is not None)
-        body = json.dumps(result_of(taken, ended), ensure_ascii=False).encode()
+        body = json.dumps(result_of(review, taken, ended), ensure_ascii=False).encode()
         sending = _Sending(KeptDeliveries(office.desk), taken.result, pace)
         problems = [
             problem

@@ -9,6 +9,7 @@ from orchestrator.decision.record import record_of
 from orchestrator.exits import Exit, ended_as
 from orchestrator.iso_time import iso_utc
 from orchestrator.review.office import Debated, Ended
+from orchestrator.review.reviews_file import Review
 from orchestrator.review.times import Taken
 
 SCHEMA = "run-debate/review/v1"
@@ -24,11 +25,15 @@ _NOTHING: dict[str, Any] = {
     "exit_code": 0,
     "result": None,
     "problems": [],
+    "pull_request": False,
 }
 
 
-def result_of(taken: Taken, ended: Ended) -> dict[str, Any]:
-    """Returns how a time of a review ended; `result` is that of its debate, as run-debate tells it, if it had one."""
+def result_of(review: Review, taken: Taken, ended: Ended) -> dict[str, Any]:
+    """Returns how a time of a review ended; `result` is that of its debate, as run-debate tells it, if it had one.
+
+    `problems` are sentences about what could not be done with it; `pull_request`: the Action leaves it as a comment.
+    """
     return {
         **_NOTHING,
         "review": taken.claim.name,
@@ -39,6 +44,7 @@ def result_of(taken: Taken, ended: Ended) -> dict[str, Any]:
         "exit_code": exit_code_of(ended),
         "result": _of_the_debate(ended.debated) if ended.debated else None,
         "problems": list(ended.problems),
+        "pull_request": review.results.pull_request,
     }
 
 
