@@ -141,6 +141,11 @@ class SQLiteStore(SQLiteReviews):
         with self._connection() as db:
             return dict(db.execute("SELECT thread_id, head FROM threads").fetchall())
 
+    def linked_to(self, thread_id: str) -> Sequence[str]:
+        with self._snapshot() as db:
+            asked = "SELECT thread_id FROM threads WHERE no = ?"
+            return [db.execute(asked, (no,)).fetchone()[0] for no in _linked_to(db, thread_row(db, thread_id)[1])]
+
     def search(self, query: Query, apart: bool = False) -> Sequence[Place]:
         if self._has_pending_erasures():
             self._erase_traces(patience_ms=0)
@@ -233,7 +238,7 @@ def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
 def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
     """The threads that are about one: their runs were asked with its words, and may have been answered with them."""
     linked = "iif(json_valid(stored), json_extract(stored, '$.link.thread_id'), NULL)"
-    return [no for (no,) in db.execute(f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ?", (thread_id,))]
+    return [no for (no,) in db.execute(f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ? ORDER BY no", (thread_id,))]
 
 
 def _forget(db: sqlite3.Connection, no: int) -> None:

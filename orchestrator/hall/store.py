@@ -131,6 +131,9 @@ class Store(ReviewStore, Protocol):
     def listed(self) -> Sequence[Listed]:
         """Returns every thread, the one that moved last first."""
 
+    def linked_to(self, thread_id: str) -> Sequence[str]:
+        """Returns the threads whose opening links to this one, the oldest first."""
+
     def search(self, query: Query, apart: bool = False) -> Sequence[Place]:
         """Returns the entries in whose texts every term of a query stands, the best first, of equals the newest.
 

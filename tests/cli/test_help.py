@@ -20,6 +20,7 @@ from orchestrator.cli.help import OTHER, SETTINGS, Contents, Page
 from orchestrator.cli.manual import ENVIRONMENT
 from orchestrator.cli.run_debate import run_debate
 from orchestrator.models.cli_process import MARK
+from orchestrator.review.receiving_command import FILES
 from reference.page import everything
 
 Command = Callable[..., Result]
@@ -120,7 +121,7 @@ def test_every_variable_that_is_read_stands_in_the_help() -> None:
     sources = Path(sys.modules["orchestrator"].__path__[0]).rglob("*.py")
     read = {name for source in sources for name in re.findall(r"\bDEBATE_HALL_[A-Z_]+\b", source.read_text())}
     told = {name for names, _ in ENVIRONMENT for name in names.split(", ")}
-    assert read - told == {MARK}, "which a run sets for the agent CLIs that it asks"
+    assert read - told == {MARK, FILES}, "which a run sets for the agent CLIs that it asks, a review for its command"
     assert {name for name in told if name.startswith("DEBATE_HALL_")} <= read
 
 
