@@ -82,6 +82,16 @@ def test_a_decision_names_the_one_it_supersedes_in_every_output_and_leaves_that_
     decision = (work / "debates" / NEW / "decision.md").read_text()
     assert f"**SUPERSEDES:** it supersedes the decision of {OLD}" in decision
     assert f"reviews {OLD} as it stood at {before.head}" in hall("show", NEW).stdout
+    assert f"superseded by {NEW}" in hall("show", OLD).stdout
+    steps = json.loads(hall("history", OLD, "--json").stdout)
+    assert steps == json.loads(hall("history", NEW, "--json").stdout)
+    assert [(step["thread_id"], step["relation"], step["reviews"]) for step in steps] == [
+        (OLD, None, None),
+        (NEW, "supersedes", OLD),
+    ]
+    assert steps[0]["changed"] is None
+    assert steps[1]["changed"]["decision"]
+    assert f"supersedes {OLD}" in hall("history", NEW).stdout
     assert {path: path.read_bytes() for path in (work / "debates" / OLD).iterdir()} == files
 
 
@@ -104,3 +114,9 @@ def test_what_decided_nothing_cannot_be_started_from(rehearse: Command, run: Com
         assert refused.exit_code == 2
         assert why in refused.stderr
     assert run("--resume", OLD, "--since", OLD).exit_code == 2
+
+
+def test_a_line_of_decisions_of_nobody_is_refused(hall: Command) -> None:
+    refused = hall("history", "nothing")
+    assert refused.exit_code == 2
+    assert "There is no debate nothing." in refused.stderr

@@ -13,6 +13,7 @@ from offices import Speaker, commit, office_of, repository, reviews_of
 from virtual_clock import VirtualClock
 
 from hall.halls import HastyStore
+from orchestrator.cli.history import line_of, lines
 from orchestrator.decision.record import record_of
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
@@ -27,6 +28,24 @@ pytestmark = pytest.mark.anyio
 START = datetime(2026, 3, 16, 12, tzinfo=UTC)  # a Monday; the clocks go forward on the 29th
 DAY = timedelta(days=1)
 DEADLINE_S = 60
+
+HISTORY = """\
+2026-03-23 08:00  decided
+  It is reviewed for the first time.
+  2026-03-23-weekly: What was decided ($0.0500)
+2026-03-30 07:00  unchanged
+  Nothing that it looks at has changed since 2026-03-23.
+2026-04-06 07:00  decided
+  Since 2026-03-23 changed: docs/billing.md.
+  2026-04-06-weekly: What was decided ($0.0500)
+  supersedes 2026-03-23-weekly
+  changed: the question
+2026-04-13 07:00  decided
+  Since 2026-04-06 changed: adr/{record}.
+  2026-04-13-weekly: What was decided ($0.0500)
+  confirms 2026-04-06-weekly
+  changed: the question
+"""
 
 Plant = Callable[[], object]
 
@@ -69,6 +88,7 @@ async def test_a_month_of_weeks_is_debated_when_something_changed_and_costs_noth
     with Hall(HastyStore(prepare(tmp_path / "state")), clock=clock.now) as hall:
         await kept(office_of(hall, file, speaker, clock.now), clock, planted)
         rows = hall.reviews.rows("weekly")
+        told = lines(line_of(hall, "weekly"))
         records = {row.number: record_of(hall.debate(row.notes.thread_id)) for row in rows if row.notes.thread_id}
     accepted_one = sorted((place / "adr").iterdir())[1].name
     assert [(row.due_at[:16], row.notes.outcome, row.notes.why) for row in rows] == [
@@ -78,8 +98,9 @@ async def test_a_month_of_weeks_is_debated_when_something_changed_and_costs_noth
         ("2026-04-06T07:00", "decided", "Since 2026-03-23 changed: docs/billing.md."),
         ("2026-04-13T07:00", "decided", f"Since 2026-04-06 changed: adr/{accepted_one}."),
     ]
-    told = [(record.relation, record.reviews and record.reviews.thread_id) for record in records.values()]
-    assert told == [
+    assert told == HISTORY.format(record=accepted_one)
+    relations = [(record.relation, record.reviews and record.reviews.thread_id) for record in records.values()]
+    assert relations == [
         (None, None),
         ("supersedes", "2026-03-23-weekly"),
         ("confirms", "2026-04-06-weekly"),
