@@ -114,9 +114,15 @@ def test_what_is_kept_is_what_the_last_check_came_to(thread: str, hall: Command,
     assert states(hall) == [*gone, counted, *person]  # what a command came to where it might run
 
 
-def test_a_redaction_takes_what_was_checked(thread: str, hall: Command) -> None:
+def test_a_redaction_takes_what_was_checked_to_the_last_byte(thread: str, hall: Command, tmp_path: Path) -> None:
+    def kept() -> int:
+        return b"".join(file.read_bytes() for file in (tmp_path / "state").iterdir()).count(b"holds the text")
+
     assert states(hall, "--check")[0][0] == "holds"
+    assert states(hall, "--check")[0][0] == "holds"
+    assert kept() > 0
     assert hall("tombstone", thread, "0", "--reason", "a name").exit_code == 0
+    assert kept() == 0
     assert states(hall) == [(None, None)] * 5
 
 

@@ -9,10 +9,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from offices import MONDAY, Speaker, office_of, repository, reviews_of
 from receiver import DROPS, HANGS, SECRET, Receiver, receiving
 from test_running import PowerCut, Unplugged, held
@@ -225,6 +228,25 @@ async def test_who_is_stopped_while_a_receiver_is_waited_for_leaves_it_uncertain
         (problem,) = (await place.deliver(webhook=hook(receiver))).problems
     assert "whoever sent it stopped in the middle" in problem
     assert len(receiver.got) == 1
+
+
+STEPS = st.lists(st.one_of(st.none(), st.sampled_from([State.SENT, State.FAILED, State.UNCERTAIN])), max_size=12)
+
+
+@given(STEPS)
+def test_a_result_is_begun_again_only_after_it_is_known_not_to_have_arrived(steps: list[State | None]) -> None:
+    """Processes begin (None), end what they began, or are gone before they do, in any order."""
+    with TemporaryDirectory() as folder, Hall(HastyStore(prepare(Path(folder))), clock=lambda: MONDAY) as hall:
+        deliveries, under_way, may_begin = KeptDeliveries(hall.reviews), False, True
+        for step in steps:
+            if step is None:
+                begun = deliveries.begin("weekly/1", "webhook")
+                assert begun == (may_begin and not under_way)
+                may_begin = may_begin and not under_way  # whoever was at it is gone: nobody knows
+                under_way = begun
+            elif under_way:
+                deliveries.end("weekly/1", "webhook", step)
+                may_begin, under_way = step is State.FAILED, False
 
 
 # --------------------------------------------------------------------------------------------------- files, a command
