@@ -8,15 +8,15 @@ a TRUNCATE checkpoint removes.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from orchestrator.errors import StaleHead, ThreadExists
+from orchestrator.errors import StaleHead
 from orchestrator.hall import sqlite_search
 from orchestrator.hall.folder import FILE
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
+from orchestrator.hall.rows import line_of, newest_first, readable, recipe_in, run_of, standing_of, thread_exists
 from orchestrator.hall.search import Query
 from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS
 from orchestrator.hall.sqlite_formats import FORMATS
@@ -26,9 +26,6 @@ from orchestrator.hall.sqlite_runs import (
     ZEROS,
     add_text,
     held_row,
-    readable,
-    run_of,
-    standing_of,
     thread_row,
 )
 from orchestrator.hall.store import Erasure, Lease, Listed, Place, Window
@@ -65,13 +62,13 @@ class SQLiteStore(SQLiteReviews):
 
     def create(self, opening: Sealed, after: Standing, plan: str | None) -> None:
         with self._transaction() as db:
-            _insert(db, _begin(db, after.state.thread_id, after.head, after.state.encode(), plan), opening)
+            _insert(db, _begin(db, after.state.thread_id, after.head, after.state.encode(), plan), line_of(opening))
 
     def adopt(self, thread: StoredThread) -> None:
         with self._transaction() as db:
             no = _begin(db, thread.thread_id, thread.head, thread.state, thread.plan)
             for line in thread.lines:
-                _insert_line(db, no, line)
+                _insert(db, no, line)
 
     def append(
         self,
@@ -92,7 +89,7 @@ class SQLiteStore(SQLiteReviews):
             if moved is None:
                 raise StaleHead(thread_id, expected_head, thread_row(db, thread_id)[2])
             for sealed in entries:
-                _insert(db, moved[0], sealed)
+                _insert(db, moved[0], line_of(sealed))
             for erasure in erase:
                 _erase(db, moved[0], erasure)
             if erase:
@@ -161,11 +158,11 @@ class SQLiteStore(SQLiteReviews):
                 " LEFT JOIN runs ON runs.no = threads.no"
                 " AND epoch = (SELECT max(epoch) FROM runs newest WHERE newest.no = threads.no)"
             ).fetchall()
-        threads = [
-            Listed(name, head, readable(state), topic, bool(planned), run_of(*run), _recipe_in(opening))
+        threads = (
+            Listed(name, head, readable(state), topic, bool(planned), run_of(*run), recipe_in(opening))
             for name, head, state, topic, planned, opening, *run in rows
-        ]
-        return sorted(threads, key=lambda listed: listed.state.updated_at if listed.state else "", reverse=True)
+        )
+        return newest_first(threads)
 
     def erase_traces(self) -> bool:
         return self._erase_traces(CHECKPOINT_TIMEOUT_MS)
@@ -190,15 +187,6 @@ class SQLiteStore(SQLiteReviews):
             return db.execute("SELECT 1 FROM pending_erasure").fetchone() is not None
 
 
-def _recipe_in(opening: str) -> str | None:
-    """Not parsed as entries are, which would take half of a list's time."""
-    try:
-        recipe = json.loads(opening).get("recipe")
-    except (ValueError, TypeError, AttributeError):  # verify says what is wrong with it
-        return None
-    return recipe if isinstance(recipe, str) else None
-
-
 def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: str | None) -> int:
     """Adds a thread without its entries, and returns its number."""
     try:
@@ -207,21 +195,13 @@ def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: 
             "INSERT INTO threads (thread_id, head, state) VALUES (?, ?, ?) RETURNING no", (thread_id, head, state)
         ).fetchone()
     except sqlite3.IntegrityError as error:
-        raise ThreadExists(
-            f"There is a debate {thread_id} already.", "Choose another thread id, or read that one."
-        ) from error
+        raise thread_exists(thread_id) from error
     if plan is not None:
         db.execute("INSERT INTO plans VALUES (?, ?)", (number, plan))
     return number
 
 
-def _insert(db: sqlite3.Connection, no: int, sealed: Sealed) -> None:
-    words = sealed.words
-    text, salt = (words.text, words.salt) if words is not None else (None, None)
-    _insert_line(db, no, StoredLine(sealed.entry.seq, sealed.turn_index, sealed.hash, sealed.stored, text, salt))
-
-
-def _insert_line(db: sqlite3.Connection, no: int, line: StoredLine) -> None:
+def _insert(db: sqlite3.Connection, no: int, line: StoredLine) -> None:
     text_id = add_text(db, line.salt, line.text) if line.text is not None and line.salt is not None else None
     db.execute(
         "INSERT INTO entries (no, seq, turn_index, hash, stored, text_id, erased_by) VALUES (?, ?, ?, ?, ?, ?, ?)",

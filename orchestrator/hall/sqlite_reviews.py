@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from orchestrator.errors import LeaseLost
-from orchestrator.hall.holder import Holder, RunRow
+from orchestrator.hall.holder import Holder
 from orchestrator.hall.review_rows import CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
-from orchestrator.hall.sqlite_runs import ZEROS, SQLiteRuns, add_text, run_of, thread_row
+from orchestrator.hall.rows import review_lost, review_of
+from orchestrator.hall.sqlite_runs import ZEROS, SQLiteRuns, add_text, thread_row
 
 _ROW = (
     "name, number, file, due_at, thread_id, seen, revision, outcome, iif(typeof(words) = 'text', words, NULL),"
@@ -72,7 +72,7 @@ class SQLiteReviews(SQLiteRuns):
     def reviews(self, name: str | None = None) -> Sequence[ReviewRow]:
         with self._snapshot() as db:
             rows = db.execute(f"{_FROM} WHERE ?1 IS NULL OR name = ?1 ORDER BY name, number", (name,))
-            return [_row_of(row) for row in rows]
+            return [review_of(row) for row in rows]
 
     def newest_review(self, name: str) -> ReviewRow | None:
         with self._snapshot() as db:
@@ -128,20 +128,9 @@ class SQLiteReviews(SQLiteRuns):
 
 def _newest(db: sqlite3.Connection, name: str) -> ReviewRow | None:
     row = db.execute(f"{_FROM} WHERE name = ? ORDER BY number DESC LIMIT 1", (name,)).fetchone()
-    return _row_of(row) if row else None
-
-
-def _row_of(row: Sequence[object]) -> ReviewRow:
-    name, number, file, due_at, *notes = row[:9]
-    run = run_of(*row[9:])  # type: ignore[arg-type]
-    assert isinstance(run, RunRow), "a row of a review has an epoch"
-    return ReviewRow(name, number, file, due_at, run, ReviewNotes(*notes))  # type: ignore[arg-type]
+    return review_of(row) if row else None
 
 
 def _require(row: object, claim: ReviewClaim) -> None:
     if row is None:
-        raise LeaseLost(
-            f"This process does not hold the review {claim.name} any more: another has taken it over, or it is over."
-            " Nothing more was written.",
-            f"See what became of it: debate-hall history {claim.name}",
-        )
+        raise review_lost(claim)

@@ -7,23 +7,19 @@ has taken over, writes nothing any more.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from orchestrator.errors import HallError, LeaseLost, LedgerBroken, NotActive, UnknownThread
-from orchestrator.hall.debate import State
 from orchestrator.hall.journal import StoredRecord
-from orchestrator.hall.ledger import Standing
+from orchestrator.hall.rows import no_more_calls, require_held, run_of, standing_of, unknown_thread
 from orchestrator.hall.sqlite_file import SQLiteFile
 from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow
 from orchestrator.hall.terms import Status
-from orchestrator.wording import did_you_mean
 
 RUN = "epoch, place, pid, began_at, beat_at, released"
 # Overwrites in place: a blob of as many bytes leaves the row's size, and so its place, as it was.
 ZEROS = "UPDATE texts SET salt = zeroblob(length(CAST(salt AS BLOB))), words = zeroblob(length(CAST(words AS BLOB)))"
 _WORDS = "iif(typeof(words) = 'text', words, NULL)"
 _SALT = "iif(typeof(salt) = 'text', salt, NULL)"
-_TELLING = 4  # characters of a thread id from which a part of it tells which one was meant
 _NEWEST = "no = ?1 AND epoch = (SELECT max(epoch) FROM runs WHERE no = ?1)"
 
 
@@ -97,7 +93,7 @@ class SQLiteRuns(SQLiteFile):
             no, *rest = held_row(db, lease)
             begins = any(record.answers is None for record in records)
             if begins and standing_of(*rest).state.status is not Status.ACTIVE:
-                raise NotActive(f"{lease.thread_id} is closed: no call is made for it any more.")
+                raise no_more_calls(lease.thread_id)
             for record in records:
                 text_id = None
                 if record.text is not None and record.salt is not None and not _is_forgotten(db, no, record.answers):
@@ -134,51 +130,18 @@ def thread_row(db: sqlite3.Connection, thread_id: str) -> tuple[int, str, str, s
         named = db.execute("SELECT no, thread_id, head, state FROM threads WHERE thread_id = ?", (thread_id,))
         row = named.fetchone()
     if row is None:
-        raise UnknownThread(f"There is no debate {thread_id}.", " ".join(_nearest(db, thread_id)))
+        known = [name for (name,) in db.execute("SELECT thread_id FROM threads ORDER BY no DESC")]
+        raise unknown_thread(thread_id, known)
     return row
-
-
-def _nearest(db: sqlite3.Connection, thread_id: str) -> Iterator[str]:
-    known = [name for (name,) in db.execute("SELECT thread_id FROM threads ORDER BY no DESC")]
-    asked = str(thread_id).casefold()
-    holding = [name for name in known if len(asked) >= _TELLING and asked in name.casefold()]
-    near = f"Did you mean {holding[0]}?" if holding else did_you_mean(asked, known)
-    if near:
-        yield near
-    yield "`debate-hall list` shows those there are."
 
 
 def held_row(db: sqlite3.Connection, lease: Lease) -> tuple[int, str, str, str]:
     """Returns the thread's row, if the lease is good."""
     row = thread_row(db, lease.thread_id)
-    newest = newest_run(db, row[0])
-    if newest is None or newest.epoch != lease.epoch or newest.released:
-        now = f"{newest.holder} has taken it over" if newest and newest.epoch != lease.epoch else "it has ended"
-        raise LeaseLost(
-            f"This process does not run {row[1]} any more: {now}. Nothing more was written.",
-            f"See how it goes: debate-hall show {row[1]}",
-        )
+    require_held(row[1], newest_run(db, row[0]), lease.epoch)
     return row
 
 
 def newest_run(db: sqlite3.Connection, no: int) -> RunRow | None:
     row = db.execute(f"SELECT {RUN} FROM runs WHERE no = ? ORDER BY epoch DESC LIMIT 1", (no,)).fetchone()
     return run_of(*row) if row else None
-
-
-def run_of(epoch: int | None, place: str, pid: int, began_at: str, beat_at: str, released: int) -> RunRow | None:
-    return None if epoch is None else RunRow(epoch, Holder(place, pid), began_at, beat_at, bool(released))
-
-
-def standing_of(thread_id: str, head: str, state: str) -> Standing:
-    decoded = readable(state)
-    if decoded is None:
-        raise LedgerBroken(thread_id, None, "the state beside the head cannot be read")
-    return Standing(head, decoded)
-
-
-def readable(state: str) -> State | None:
-    try:
-        return State.decode(state)
-    except (ValueError, TypeError, RecursionError, HallError):  # TypeError: damaged into NULL
-        return None
