@@ -15,6 +15,7 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from orchestrator.errors import StoreUnavailable, StoreUnsafe
+from orchestrator.hall.address import is_address
 
 STATE_DIR = "DEBATE_HALL_STATE_DIR"
 STORE = "DEBATE_HALL_STORE"
@@ -31,18 +32,15 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     return Path(named) if named else user_state_path("debate-hall", appauthor=False)
 
 
-def located(environment: Mapping[str, str], location: str | Path | None = None) -> Path:
-    """Returns the folder of a store: the location, else what DEBATE_HALL_STORE names, else the state folder.
+def located(environment: Mapping[str, str], location: str | Path | None = None) -> Path | str:
+    """Returns where a store is: the location, else what DEBATE_HALL_STORE names, else the state folder.
 
-    Raises:
-        StoreUnavailable: it is no folder.
+    Returns:
+        its folder; or the address of one that is no folder, as it was given.
     """
     named = location or environment.get(STORE, "").strip()
-    if isinstance(named, str) and "://" in named:
-        raise StoreUnavailable(
-            f"This version keeps ledgers in SQLite, not at {named.split('://')[0]}://….",
-            f"Unset {STORE}, or set it to a folder ({STATE_DIR} does the same).",
-        )
+    if isinstance(named, str) and is_address(named):
+        return named
     return Path(named) if named else state_folder(environment)
 
 

@@ -7,7 +7,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from orchestrator.errors import StoreUnavailable
 from orchestrator.hall.folder import FILE, located
 
 _MOST = 500
@@ -17,7 +16,10 @@ _PATIENCE_S = 0.2
 def newest_threads(beginning: str) -> list[str]:
     """The ids of debates that begin so, in any case, the newest first; none where they cannot be read at once."""
     try:
-        file = Path(os.path.expanduser(located(os.environ))) / FILE
+        place = located(os.environ)
+        if not isinstance(place, Path):  # a server would have to be waited for
+            return []
+        file = Path(os.path.expanduser(place)) / FILE
         uri = f"{file.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE_S)) as db:
             rows = db.execute(
@@ -25,6 +27,6 @@ def newest_threads(beginning: str) -> list[str]:
                 " ORDER BY no DESC LIMIT ?",
                 (len(beginning), beginning, _MOST),
             ).fetchall()
-    except (StoreUnavailable, sqlite3.Error, OSError):
+    except (sqlite3.Error, OSError):
         return []
     return [str(name) for (name,) in rows]

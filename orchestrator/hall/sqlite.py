@@ -18,7 +18,7 @@ from orchestrator.hall.folder import FILE
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.rows import line_of, newest_first, readable, recipe_in, run_of, standing_of, thread_exists
 from orchestrator.hall.search import Query
-from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS
+from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS, format_of
 from orchestrator.hall.sqlite_formats import FORMATS
 from orchestrator.hall.sqlite_reviews import SQLiteReviews
 from orchestrator.hall.sqlite_runs import (
@@ -185,6 +185,22 @@ class SQLiteStore(SQLiteReviews):
     def _has_pending_erasures(self) -> bool:
         with self._connection() as db:
             return db.execute("SELECT 1 FROM pending_erasure").fetchone() is not None
+
+
+def migrate(folder: Path) -> tuple[int, int]:
+    """Brings a folder's file to the newest format, as opening it does.
+
+    Returns:
+        the version before, 0 where there was none, and now.
+
+    Raises:
+        StoreUnavailable
+        StoreTooNew: a newer version of this program wrote it.
+    """
+    path = folder / FILE
+    before = format_of(path) if path.exists() else 0
+    SQLiteStore(folder).close()
+    return before, len(FORMATS)
 
 
 def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: str | None) -> int:

@@ -10,7 +10,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -137,15 +137,29 @@ class SQLiteFile:
             db.execute("BEGIN")
             yield db
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Says in plain words what SQLite or the file system said."""
-        try:
-            yield
-        except DebateError:
-            raise
-        except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: SQLite quotes damaged bytes
-            raise StoreUnavailable(f"The store {self._path} cannot be used: {error}.", _cure(error)) from error
+    def _explained(self) -> AbstractContextManager[None]:
+        return _explained(self._path)
+
+
+def format_of(path: Path) -> int:
+    """Returns the version of a file's format, and leaves the file as it is; 0 where none has been made.
+
+    Raises:
+        StoreUnavailable
+    """
+    with _explained(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Says in plain words what SQLite or the file system said."""
+    try:
+        yield
+    except DebateError:
+        raise
+    except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: SQLite quotes damaged bytes
+        raise StoreUnavailable(f"The store {path} cannot be used: {error}.", _cure(error)) from error
 
 
 @contextmanager

@@ -478,10 +478,10 @@ def test_a_disk_that_is_full_before_the_first_entry_leaves_nothing(
 def test_a_store_that_this_version_does_not_have_is_refused_without_its_password(
     command: str, run: Command, hall: Command, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DEBATE_HALL_STORE", "postgresql://me:secret@db/hall")
+    monkeypatch.setenv("DEBATE_HALL_STORE", "mysql://me:secret@db/hall")
     result = run("--rehearse", "Kafka?") if command == "run-debate" else hall("list")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "This version keeps ledgers in SQLite, not at postgresql://…. Unset DEBATE_HALL_STORE" in result.stderr
+    assert "Ledgers are kept in SQLite or PostgreSQL, not at mysql://db/hall. Set DEBATE_HALL_STORE" in result.stderr
     assert "secret" not in result.stderr
     assert list(work.iterdir()) == []
 

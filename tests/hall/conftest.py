@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from halls import hall_in
-from threads import STORES
+from halls import HastyStore, hall_in
 
 from octave_oracle import oracle
+from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import Store
+from orchestrator.hall.store import Store, migrate, open_store
+from postgres import address_of, empty, fresh_schema, needs_postgres
 
 __all__ = ["oracle"]
 
@@ -25,14 +26,27 @@ def hall(folder: Path) -> Iterator[Hall]:
         yield hall
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(scope="session")
+def schema() -> Iterator[str]:
+    """The schema of a hall on PostgreSQL that tests of this process use one after the other."""
+    with fresh_schema() as schema:
+        migrate(address_of(schema))
+        yield schema
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
     """Opens store objects on one and the same place."""
     opened: list[Store] = []
+    if request.param == "postgres":
+        schema = request.getfixturevalue("schema")
+        empty(schema)
 
     def open_another() -> Store:
-        opened.append(STORES[request.param](tmp_path / "state"))
-        return opened[-1]
+        on_postgres = request.param == "postgres"
+        store = open_store(address_of(schema)) if on_postgres else HastyStore(prepare(tmp_path / "state"))
+        opened.append(store)
+        return store
 
     yield open_another
     for store in opened:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from halls import HastyStore, every_record, salt_number
+from halls import every_record, salt_number
 
 from orchestrator.hall import journal, ledger
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.entries import Body, Opened, Tombstoned, Turn
-from orchestrator.hall.folder import prepare
 from orchestrator.hall.ledger import Sealed, Standing
 from orchestrator.hall.store import Erasure, Holder, Lease, Store
 from orchestrator.hall.terms import Mode, Role
@@ -20,7 +17,6 @@ from orchestrator.hall.terms import Mode, Role
 OPENED = Opened(digest="", mode=Mode.FIXED, max_turns=12, max_rounds=4, strict_cognition=False, barrier=True)
 HERE, THERE = Holder("here pid:[1]", 7), Holder("elsewhere pid:[1]", 8)
 RECORDS = [journal.seal("thread", line) for line in every_record()]
-STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: HastyStore(prepare(folder))}
 
 
 def sealed(thread_id: str, before: Standing | None, body: Body, text: str = "words", at: str = "09") -> Sealed:

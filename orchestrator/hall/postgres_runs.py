@@ -1,0 +1,191 @@
+"""Runs on PostgreSQL: who holds a thread, what they told, and the journal of what they asked.
+
+Whoever writes of a thread locks its row first; what is read behind that lock stands until the commit. So a lease that
+another process takes over is good until then, or no more at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from orchestrator.hall.journal import StoredRecord
+from orchestrator.hall.postgres_schema import Connection, PostgresSchema
+from orchestrator.hall.rows import no_more_calls, require_held, run_of, standing_of, unknown_thread
+from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow
+from orchestrator.hall.terms import Status
+
+RUN = "epoch, place, pid, began_at, beat_at, released"
+NO = "(SELECT no FROM threads WHERE lower(thread_id) = %s)"
+_NEWEST = f"SELECT {RUN}, request FROM runs WHERE no = {NO} ORDER BY epoch DESC LIMIT 1"
+
+
+class ThreadRow(NamedTuple):
+    no: int
+    thread_id: str
+    head: str
+    state: str
+
+
+class PostgresRuns(PostgresSchema):
+    """The half of a `Store` that runs use."""
+
+    def begin_run(self, thread_id: str, holder: Holder, at: str, after: int, succeeds: bool = False) -> Lease | None:
+        with self._transaction() as db:
+            row, newest, request = locked_with_run(db, thread_id)
+            if (newest.epoch if newest else 0) != after:
+                return None
+            db.execute(
+                "INSERT INTO runs (no, epoch, place, pid, began_at, beat_at, request)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                (row.no, after + 1, holder.place, holder.pid, at, at, request if succeeds else None),
+            )
+        return Lease(row.thread_id, after + 1)
+
+    def attend(self, lease: Lease, at: str) -> Attention:
+        with self._transaction() as db:
+            row, newest, request = locked_with_run(db, lease.thread_id)
+            require_held(row.thread_id, newest, lease.epoch)
+            db.execute("UPDATE runs SET beat_at = %s WHERE no = %s AND epoch = %s", (at, row.no, lease.epoch))
+        active = standing_of(*row[1:]).state.status is Status.ACTIVE
+        return Attention(active, None if request is None else request.decode())
+
+    def release_run(self, lease: Lease, at: str) -> None:
+        with self._transaction() as db:
+            row, newest, _ = locked_with_run(db, lease.thread_id)
+            if newest is not None and newest.epoch == lease.epoch and not newest.released:
+                released = "UPDATE runs SET released = true, beat_at = %s WHERE no = %s AND epoch = %s"
+                db.execute(released, (at, row.no, lease.epoch))
+
+    def request_stop(self, thread_id: str, why: str) -> None:
+        with self._transaction() as db:
+            row, newest, _ = locked_with_run(db, thread_id)
+            if newest is not None:
+                asked = "UPDATE runs SET request = %s WHERE no = %s AND epoch = %s"
+                db.execute(asked, (why.encode(), row.no, newest.epoch))
+
+    def report(self, lease: Lease, reports: Sequence[Report]) -> None:
+        with self._transaction() as db:
+            no = held(db, lease).no
+            put_reports(db, no, reports)
+
+    def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, Report]]:
+        with self._snapshot() as db:
+            _, rows = with_thread(
+                db, thread_id, f"SELECT number, told, words FROM reports WHERE no = {NO} AND number > %s", after
+            )
+        return [(number, Report(told, text_of(words))) for number, told, words in sorted(rows)]
+
+    def run_row(self, thread_id: str) -> RunRow | None:
+        with self._snapshot() as db:
+            _, rows = with_thread(db, thread_id, _NEWEST)
+        return run_of(*rows[0][:6]) if rows else None
+
+    def run_spans(self, thread_id: str) -> Sequence[tuple[str, str]]:
+        with self._snapshot() as db:
+            asked = f"SELECT began_at, beat_at FROM runs WHERE no = {NO} ORDER BY epoch"
+            return with_thread(db, thread_id, asked)[1]
+
+    def keep(self, lease: Lease, records: Sequence[StoredRecord]) -> None:
+        with self._transaction() as db:
+            row = held(db, lease)
+            begins = any(record.answers is None for record in records)
+            if begins and standing_of(*row[1:]).state.status is not Status.ACTIVE:
+                raise no_more_calls(lease.thread_id)
+            forgotten = _forgotten(db, row.no, records)
+            put_records(
+                db,
+                row.no,
+                [each._replace(text=None, salt=None) if each.answers in forgotten else each for each in records],
+            )
+
+    def journal(self, thread_id: str) -> Sequence[StoredRecord]:
+        with self._snapshot() as db:
+            asked = f"SELECT number, hash, stored, words, salt FROM journal WHERE no = {NO} ORDER BY number"
+            _, rows = with_thread(db, thread_id, asked)
+        return [
+            StoredRecord(number, hash_, stored, text_of(words), salt) for number, hash_, stored, words, salt in rows
+        ]
+
+
+def key_of(thread_id: str) -> str:
+    """What a thread is found by; of what no id can be, a key of none."""
+    is_id = isinstance(thread_id, str) and thread_id.isascii() and "\0" not in thread_id
+    return thread_id.lower() if is_id else ""
+
+
+def text_of(words: bytes | None) -> str | None:
+    return None if words is None else words.decode()
+
+
+def bytes_of(words: str | None) -> bytes | None:
+    return None if words is None else words.encode()
+
+
+def with_thread(db: Connection, thread_id: str, asked: str, *more: object) -> tuple[ThreadRow, list[tuple[Any, ...]]]:
+    """A thread's row and what else is asked of it, read together; of what is asked, the thread is the first value."""
+    key = key_of(thread_id)
+    found = db.execute("SELECT no, thread_id, head, state FROM threads WHERE lower(thread_id) = %s", (key,))
+    rest = db.execute(asked, (key, *more))
+    return _row(db, found.fetchone(), thread_id), rest.fetchall()
+
+
+def thread_row(db: Connection, thread_id: str, locked: bool = False) -> ThreadRow:
+    asked = "SELECT no, thread_id, head, state FROM threads WHERE lower(thread_id) = %s"
+    lock = " FOR NO KEY UPDATE" if locked else ""
+    return _row(db, db.execute(f"{asked}{lock}", (key_of(thread_id),)).fetchone(), thread_id)
+
+
+def locked_with_run(db: Connection, thread_id: str) -> tuple[ThreadRow, RunRow | None, bytes | None]:
+    """A thread's row, locked, with its newest run and what was asked of that.
+
+    The run is read by a statement of its own: one that waited for the lock sees what stood when it began.
+    """
+    key = key_of(thread_id)
+    lock = "SELECT no, thread_id, head, state FROM threads WHERE lower(thread_id) = %s FOR NO KEY UPDATE"
+    found, runs = db.execute(lock, (key,)), db.execute(_NEWEST, (key,))
+    row, run = _row(db, found.fetchone(), thread_id), runs.fetchone()
+    return (row, run_of(*run[:6]), run[6]) if run else (row, None, None)
+
+
+def held(db: Connection, lease: Lease) -> ThreadRow:
+    """Returns the thread's row, locked, if the lease is good."""
+    row, newest, _ = locked_with_run(db, lease.thread_id)
+    require_held(row.thread_id, newest, lease.epoch)
+    return row
+
+
+def _row(db: Connection, row: tuple[Any, ...] | None, thread_id: str) -> ThreadRow:
+    if row is None:
+        known = db.execute("SELECT thread_id FROM threads ORDER BY no DESC")
+        raise unknown_thread(thread_id, [name for (name,) in known.fetchall()])
+    return ThreadRow(*row)
+
+
+def _forgotten(db: Connection, no: int, records: Sequence[StoredRecord]) -> set[int]:
+    """The records among those that are answered whose texts a redaction has taken."""
+    answered = [record.answers for record in records if record.answers is not None and record.text is not None]
+    asked = "SELECT number FROM journal WHERE no = %s AND forgotten AND number = ANY (%s)"
+    return {number for (number,) in db.execute(asked, (no, answered)).fetchall()} if answered else set()
+
+
+def put_reports(db: Connection, no: int, reports: Sequence[Report]) -> None:
+    """Adds reports behind those that are there."""
+    db.execute(
+        "INSERT INTO reports (no, number, told, words) SELECT %(no)s,"
+        " (SELECT coalesce(max(number), -1) FROM reports WHERE no = %(no)s) + place, told, words"
+        " FROM unnest(%(told)s::text[], %(words)s::bytea[]) WITH ORDINALITY AS told (told, words, place)",
+        {
+            "no": no,
+            "told": [report.told for report in reports],
+            "words": [bytes_of(report.words) for report in reports],
+        },
+    )
+
+
+def put_records(db: Connection, no: int, records: Sequence[StoredRecord]) -> None:
+    rows = [(no, row.number, row.hash, row.stored, bytes_of(row.text), row.salt) for row in records]
+    with db.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO journal (no, number, hash, stored, words, salt) VALUES (%s, %s, %s, %s, %s, %s)", rows
+        )
