@@ -8,6 +8,7 @@ nobody has switched it off).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from psycopg import errors
 
@@ -17,7 +18,7 @@ from orchestrator.hall.address import read
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.postgres_formats import FORMATS, HOLD_WORDS
 from orchestrator.hall.postgres_reviews import PostgresReviews
-from orchestrator.hall.postgres_runs import NO, ThreadRow, held, key_of, thread_row, with_thread
+from orchestrator.hall.postgres_runs import NO, ThreadRow, bytes_of, held, key_of, text_of, thread_row, with_thread
 from orchestrator.hall.postgres_schema import Connection
 from orchestrator.hall.rows import (
     line_of,
@@ -98,7 +99,7 @@ class PostgresStore(PostgresReviews):
         with self._snapshot() as db:
             lines = db.execute(f"{_LINES_OF} ORDER BY e.seq", (key_of(thread_id),))
             row, plan = with_thread(db, thread_id, "SELECT plan FROM threads WHERE lower(thread_id) = %s")
-            found = [StoredLine(*line) for line in lines.fetchall()]
+            found = [_line(line) for line in lines.fetchall()]
         return StoredThread(*row[1:], found, plan[0][0])
 
     def window(self, thread_id: str, turns: int) -> Window:
@@ -108,18 +109,18 @@ class PostgresStore(PostgresReviews):
             ends = db.execute(f"{_LINES} AND e.seq IN (0, %s)", (row.no, standing.state.closing_seq))
             first = standing.state.turn_count - turns
             newest = db.execute(f"{_LINES} AND e.turn_index >= %s", (row.no, first))
-            lines = [StoredLine(*line) for line in (*ends.fetchall(), *newest.fetchall())]
+            lines = [_line(line) for line in (*ends.fetchall(), *newest.fetchall())]
         return Window(standing, sorted(lines, key=lambda line: line.seq))
 
     def newer(self, thread_id: str, seq: int) -> Window:
         with self._snapshot() as db:
             row, lines = with_thread(db, thread_id, f"{_LINES_OF} AND e.seq > %s ORDER BY e.seq", seq)
-        return Window(standing_of(*row[1:]), [StoredLine(*line) for line in lines])
+        return Window(standing_of(*row[1:]), [_line(line) for line in lines])
 
     def line(self, thread_id: str, seq: int) -> StoredLine | None:
         with self._snapshot() as db:
             _, lines = with_thread(db, thread_id, f"{_LINES_OF} AND e.seq = %s", seq)
-        return StoredLine(*lines[0]) if lines else None
+        return _line(lines[0]) if lines else None
 
     def linked_to(self, thread_id: str) -> Sequence[str]:
         linked = (
@@ -137,7 +138,7 @@ class PostgresStore(PostgresReviews):
         with self._connection() as db:
             rows = db.execute(_LISTED).fetchall()
         return newest_first(
-            Listed(name, head, readable(state), topic, planned, run_of(*run), recipe_in(opening))
+            Listed(name, head, readable(state), text_of(topic), planned, run_of(*run), recipe_in(opening))
             for name, head, state, topic, planned, opening, *run in rows
         )
 
@@ -170,6 +171,11 @@ def migrate(location: str) -> tuple[int, int]:
     return postgres_schema.migrate(read(location), FORMATS)
 
 
+def _line(row: tuple[Any, ...]) -> StoredLine:
+    seq, turn_index, hash_, stored, words, salt, erased_by, why = row
+    return StoredLine(seq, turn_index, hash_, stored, text_of(words), salt, erased_by, text_of(why))
+
+
 def _begin(db: Connection, thread: StoredThread) -> int:
     """Adds a thread without its entries, and returns its number."""
     linked_to = link_in(thread.lines[0].stored) if thread.lines else None
@@ -189,7 +195,7 @@ def _insert(db: Connection, no: int, thread_id: str, lines: Sequence[StoredLine]
             "INSERT INTO entries (no, seq, turn_index, hash, stored, words, salt, erased_by)"
             " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
             [
-                (no, line.seq, line.turn_index, line.hash, line.stored, line.text, line.salt, line.erased_by)
+                (no, line.seq, line.turn_index, line.hash, line.stored, bytes_of(line.text), line.salt, line.erased_by)
                 for line in lines
             ],
         )

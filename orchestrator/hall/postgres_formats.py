@@ -2,9 +2,8 @@
 
 A version that was ever released is never changed: there are halls of it. What is new is a further version.
 
-Free words stand with what they belong to; a redaction sets them to NULL. Those that no rule keeps from holding a NUL, a
-model's reply say, are bytes, since no text on PostgreSQL may hold one. What names and times are sorted by is the same
-everywhere: their bytes.
+Free words stand with what they belong to; a redaction sets them to NULL. They are bytes of UTF-8, since a model's reply
+may hold a NUL, and no text on PostgreSQL may. Names and times are sorted by their bytes, whatever the locale is.
 """
 
 _FIRST = """
@@ -24,7 +23,7 @@ CREATE TABLE entries (
   turn_index integer,
   hash text NOT NULL,
   stored text NOT NULL,
-  words text,
+  words bytea,
   salt text,
   erased_by integer,
   PRIMARY KEY (no, seq)
