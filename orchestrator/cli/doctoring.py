@@ -11,7 +11,9 @@ from typing import Any
 
 from orchestrator.cli.ending import Exit
 from orchestrator.cli.showing import put
+from orchestrator.cli.storing import status_line
 from orchestrator.doctor import Examination, Examined, examine
+from orchestrator.hall.store_status import StoreStatus, status_of
 from orchestrator.hall.terms import Role
 from orchestrator.models.cli_agent import Probe
 from orchestrator.models.prices import Price
@@ -21,22 +23,23 @@ _MILLION = 1_000_000
 
 
 def doctor(models: str, deep: bool, as_json: bool) -> None:
-    """Prints what was found, and exits 2 where a role has no model."""
-    found = examine(models, os.environ, date.today(), deep=deep)
-    put(_members(found), as_json, scrub(_page(found, models)))
-    if not all(map(found.is_well, Role)):
+    """Prints what was found, and exits 2 where a role has no model, or the hall cannot be used."""
+    found, store = examine(models, os.environ, date.today(), deep=deep), status_of()
+    put(_members(found, store), as_json, scrub(_page(found, store, models)))
+    if store.problem or not all(map(found.is_well, Role)):
         sys.exit(Exit.USAGE)
 
 
 # ---------------------------------------------------------------------------------------------------- for people
 
 
-def _page(found: Examination, models: str) -> str:
+def _page(found: Examination, store: StoreStatus, models: str) -> str:
     doubts = {doubt for each in found.routes.values() for doubt in each.doubts}  # they stand with their routes
     parts = [
         [*_voices(found)],
         [f"Routes of {models}:", *(line for each in found.routes.values() for line in _route(each))],
         [*_around(found)],
+        [f"Hall: {status_line(store)}"],
         [f"note: {notice}" for notice in found.notices if notice not in doubts],
         [*_verdict(found)],
     ]
@@ -116,9 +119,9 @@ def _verdict(found: Examination) -> Iterator[str]:
 # -------------------------------------------------------------------------------------------------- for programs
 
 
-def _members(found: Examination) -> dict[str, Any]:
+def _members(found: Examination, store: StoreStatus) -> dict[str, Any]:
     return {
-        "well": all(map(found.is_well, Role)),
+        "well": not store.problem and all(map(found.is_well, Role)),
         "problems": list(found.problems()),
         "roles": {
             role.value: {"cognition": role.cognition, "asks": list(found.asked[role]), "well": found.is_well(role)}
@@ -133,6 +136,7 @@ def _members(found: Examination) -> dict[str, Any]:
             {"command": name, "path": probe.path, "version": probe.version, "signed_in": probe.signed_in}
             for name, probe in found.clis
         ],
+        "store": store._asdict(),
         "notices": list(found.notices),
     }
 

@@ -19,7 +19,7 @@ FILES: Rows = (
 ENVIRONMENT: Rows = (
     ("ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …", "Keys of providers; see `debate-hall doctor`."),
     ("DEBATE_HALL_STATE_DIR", "The folder of the hall, in place of your state folder."),
-    ("DEBATE_HALL_STORE", "The folder of the hall, before all else."),
+    ("DEBATE_HALL_STORE", "Where the hall is, before all else: a folder, or postgresql://HOST/DATABASE."),
     ("DEBATE_HALL_TOKEN", "The bearer token of `debate-hall serve` over HTTP."),
     ("DEBATE_HALL_STAND_INS", "none: where a key is missing, no local server and no agent CLI speaks instead."),
     (

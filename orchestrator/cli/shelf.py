@@ -12,6 +12,7 @@ from orchestrator.cli.showing import put
 from orchestrator.discovery import OLLAMA_HOST, SERVERS, STAND_INS
 from orchestrator.evidence import DEFAULT_TOKENS
 from orchestrator.hall import folder
+from orchestrator.hall.address import is_address, shown
 from orchestrator.hall.terms import Cognition, Role
 from orchestrator.keychain import ENVIRONMENT, FILE, SERVICE, keyring_state, own_file, unread_file
 from orchestrator.models_file import Defaults, models_path
@@ -149,8 +150,7 @@ def _variables() -> Iterator[dict[str, str]]:
 def _hall() -> dict[str, str]:
     store = os.environ.get(folder.STORE, "").strip()
     if store:
-        scheme, address, _ = store.partition("://")  # what follows may hold a password
-        return _setting("hall", f"{scheme}://…" if address else str(Path(store) / folder.FILE), folder.STORE)
+        return _setting("hall", shown(store) if is_address(store) else str(Path(store) / folder.FILE), folder.STORE)
     named = os.environ.get(folder.STATE_DIR, "").strip()
     source = folder.STATE_DIR if named else "the user's state folder"
     return _setting("hall", str(folder.state_folder(os.environ) / folder.FILE), source)

@@ -16,7 +16,8 @@ _SCHEMES = ("postgresql", "postgres")
 _NAMED = re.compile(r"([?&])schema=([^&]*)(&?)")
 _SCHEMA_NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
 # What stands before the @ and behind the ? may be secret. Of an address that is not of this form nothing is certain.
-_WITHOUT_SECRETS = re.compile(r"[^@/?#]*@?(?P<place>[\w.,:\[\]%-]*(?:/[\w.-]*)?)(?:\?[^@]*)?", re.ASCII)
+_HOST = r"(?:[\w.%-]+|\[[\da-fA-F:.]+\])?(?::\d{1,5})?"
+_WITHOUT_SECRETS = re.compile(rf"(?:[^@/?#]*@)?(?P<place>{_HOST}(?:,{_HOST})*(?:/[\w.-]*)?)(?:\?[^@]*)?", re.ASCII)
 
 
 class Address(NamedTuple):

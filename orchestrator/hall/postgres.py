@@ -17,8 +17,22 @@ from orchestrator.hall import postgres_schema, postgres_search
 from orchestrator.hall.address import read
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.postgres_formats import FORMATS, HOLD_WORDS
-from orchestrator.hall.postgres_reviews import PostgresReviews
-from orchestrator.hall.postgres_runs import NO, ThreadRow, bytes_of, held, key_of, text_of, thread_row, with_thread
+from orchestrator.hall.postgres_reviews import PostgresReviews, checks_of, put_checks
+from orchestrator.hall.postgres_runs import (
+    NO,
+    ThreadRow,
+    bytes_of,
+    held,
+    put_records,
+    put_reports,
+    put_runs,
+    records_of,
+    reports_of,
+    runs_of,
+    text_of,
+    thread_row,
+    with_thread,
+)
 from orchestrator.hall.postgres_schema import Connection
 from orchestrator.hall.rows import (
     line_of,
@@ -31,7 +45,7 @@ from orchestrator.hall.rows import (
     thread_exists,
 )
 from orchestrator.hall.search import Query
-from orchestrator.hall.store import Erasure, Lease, Listed, Place, Window
+from orchestrator.hall.store import Beside, Erasure, Lease, Listed, Place, Whole, Window
 
 _VACUUM_PATIENCE = "2s"
 
@@ -68,9 +82,15 @@ class PostgresStore(PostgresReviews):
         line = line_of(opening)
         self.adopt(StoredThread(after.state.thread_id, after.head, after.state.encode(), [line], plan))
 
-    def adopt(self, thread: StoredThread) -> None:
+    def adopt(self, thread: StoredThread, beside: Beside | None = None) -> None:
         with self._transaction() as db:
-            _insert(db, _begin(db, thread), thread.thread_id, thread.lines)
+            no = _begin(db, thread)
+            _insert(db, no, thread.thread_id, thread.lines)
+            if beside is not None:
+                put_runs(db, no, beside.runs)
+                put_reports(db, no, beside.reports)
+                put_records(db, no, beside.journal)
+                put_checks(db, no, beside.checks)
 
     def append(
         self,
@@ -97,10 +117,13 @@ class PostgresStore(PostgresReviews):
 
     def thread(self, thread_id: str) -> StoredThread:
         with self._snapshot() as db:
-            lines = db.execute(f"{_LINES_OF} ORDER BY e.seq", (key_of(thread_id),))
-            row, plan = with_thread(db, thread_id, "SELECT plan FROM threads WHERE lower(thread_id) = %s")
-            found = [_line(line) for line in lines.fetchall()]
-        return StoredThread(*row[1:], found, plan[0][0])
+            return _thread(db, thread_row(db, thread_id))
+
+    def whole(self, thread_id: str) -> Whole:
+        with self._snapshot() as db:
+            row = thread_row(db, thread_id)
+            kept = Beside(runs_of(db, row.no), reports_of(db, row.no), records_of(db, row.no), checks_of(db, row.no))
+            return Whole(_thread(db, row), kept)
 
     def window(self, thread_id: str, turns: int) -> Window:
         with self._snapshot() as db:
@@ -171,9 +194,25 @@ def migrate(location: str) -> tuple[int, int]:
     return postgres_schema.migrate(read(location), FORMATS)
 
 
+def _thread(db: Connection, row: ThreadRow) -> StoredThread:
+    lines = db.execute(f"{_LINES} ORDER BY e.seq", (row.no,))
+    plan = db.execute("SELECT plan FROM threads WHERE no = %s", (row.no,))
+    return StoredThread(*row[1:], [_line(line) for line in lines.fetchall()], (plan.fetchone() or (None,))[0])
+
+
 def _line(row: tuple[Any, ...]) -> StoredLine:
     seq, turn_index, hash_, stored, words, salt, erased_by, why = row
     return StoredLine(seq, turn_index, hash_, stored, text_of(words), salt, erased_by, text_of(why))
+
+
+def format_at(location: str) -> tuple[int, int]:
+    """Returns the version of a schema's format, 0 where there is none yet, and the newest.
+
+    Raises:
+        StoreUnavailable
+        StoreTooNew: a newer version of this program wrote it.
+    """
+    return postgres_schema.format_at(read(location), FORMATS)
 
 
 def _begin(db: Connection, thread: StoredThread) -> int:

@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.hall.holder import Holder
-from orchestrator.hall.postgres_runs import NO, PostgresRuns, bytes_of, text_of, thread_row, with_thread
+from orchestrator.hall.postgres_runs import PostgresRuns, bytes_of, text_of, thread_row
 from orchestrator.hall.postgres_schema import Connection
-from orchestrator.hall.review_rows import CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
+from orchestrator.hall.review_rows import (
+    CheckRow,
+    Delivery,
+    KeptCheck,
+    KeptDelivery,
+    ReviewClaim,
+    ReviewNotes,
+    ReviewRow,
+)
 from orchestrator.hall.rows import review_lost, review_of
 
 _ROW = (
@@ -93,32 +101,54 @@ class PostgresReviews(PostgresRuns):
                 )
             return moved.rowcount == 1
 
+    def deliveries(self) -> Sequence[KeptDelivery]:
+        with self._connection() as db:
+            rows = db.execute("SELECT result, target, state, attempts, at FROM deliveries ORDER BY result, target")
+            return [KeptDelivery(result, target, Delivery(*rest)) for result, target, *rest in rows]
+
+    def adopt_reviews(self, rows: Sequence[ReviewRow], deliveries: Sequence[KeptDelivery]) -> None:
+        with self._transaction() as db, db.cursor() as cursor:
+            cursor.executemany(
+                f"INSERT INTO reviews ({_ROW}) VALUES ({', '.join(['%s'] * 15)}) ON CONFLICT DO NOTHING",
+                [
+                    (*row[:4], *row.notes[:4], bytes_of(row.notes.why), row.run.epoch, *row.run.holder, *row.run[2:])
+                    for row in rows
+                ],
+            )
+            cursor.executemany(
+                "INSERT INTO deliveries (result, target, state, attempts, at) VALUES (%s, %s, %s, %s, %s)"
+                " ON CONFLICT DO NOTHING",
+                [(result, target, *delivery) for result, target, delivery in deliveries],
+            )
+
     def keep_checks(self, thread_id: str, head: str, checks: Sequence[CheckRow]) -> bool:
         with self._transaction() as db:
             row = thread_row(db, thread_id, locked=True)
             if row.head != head:
                 return False
-            put_checks(db, row.no, head, checks)
+            put_checks(db, row.no, [KeptCheck(head, check) for check in checks])
         return True
 
     def checks(self, thread_id: str) -> Sequence[CheckRow]:
         with self._snapshot() as db:
-            asked = f"SELECT assumption, result, words, at, checked FROM checks WHERE no = {NO} ORDER BY assumption"
-            thread, rows = with_thread(db, thread_id, asked)
-        return [
-            CheckRow(assumption, result, text_of(words), at)
-            for assumption, result, words, at, checked in rows
-            if checked == thread.head
-        ]
+            row = thread_row(db, thread_id)
+            return [check for head, check in checks_of(db, row.no) if head == row.head]
 
 
-def put_checks(db: Connection, no: int, head: str, checks: Sequence[CheckRow]) -> None:
+def checks_of(db: Connection, no: int) -> list[KeptCheck]:
+    asked = "SELECT checked, assumption, result, words, at FROM checks WHERE no = %s ORDER BY assumption"
+    rows = db.execute(asked, (no,)).fetchall()
+    return [KeptCheck(head, CheckRow(number, result, text_of(words), at)) for head, number, result, words, at in rows]
+
+
+def put_checks(db: Connection, no: int, checks: Sequence[KeptCheck]) -> None:
+    """Keeps checks, each in place of the one before."""
     with db.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO checks (no, assumption, checked, result, at, words) VALUES (%s, %s, %s, %s, %s, %s)"
             " ON CONFLICT (no, assumption) DO UPDATE SET checked = excluded.checked, result = excluded.result,"
             " at = excluded.at, words = excluded.words",
-            [(no, row.assumption, head, row.result, row.at, bytes_of(row.why)) for row in checks],
+            [(no, row.assumption, head, row.result, row.at, bytes_of(row.why)) for head, row in checks],
         )
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.postgres_schema import Connection, PostgresSchema
-from orchestrator.hall.rows import no_more_calls, require_held, run_of, standing_of, unknown_thread
-from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow
+from orchestrator.hall.rows import is_forgotten, no_more_calls, require_held, run_of, standing_of, unknown_thread
+from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow, StoredRun
 from orchestrator.hall.terms import Status
 
 RUN = "epoch, place, pid, began_at, beat_at, released"
@@ -66,15 +66,12 @@ class PostgresRuns(PostgresSchema):
 
     def report(self, lease: Lease, reports: Sequence[Report]) -> None:
         with self._transaction() as db:
-            no = held(db, lease).no
-            put_reports(db, no, reports)
+            put_reports(db, held(db, lease).no, reports)
 
     def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, Report]]:
         with self._snapshot() as db:
-            _, rows = with_thread(
-                db, thread_id, f"SELECT number, told, words FROM reports WHERE no = {NO} AND number > %s", after
-            )
-        return [(number, Report(told, text_of(words))) for number, told, words in sorted(rows)]
+            found = reports_of(db, thread_row(db, thread_id).no, after)
+        return list(enumerate(found, max(after, -1) + 1))
 
     def run_row(self, thread_id: str) -> RunRow | None:
         with self._snapshot() as db:
@@ -101,11 +98,7 @@ class PostgresRuns(PostgresSchema):
 
     def journal(self, thread_id: str) -> Sequence[StoredRecord]:
         with self._snapshot() as db:
-            asked = f"SELECT number, hash, stored, words, salt FROM journal WHERE no = {NO} ORDER BY number"
-            _, rows = with_thread(db, thread_id, asked)
-        return [
-            StoredRecord(number, hash_, stored, text_of(words), salt) for number, hash_, stored, words, salt in rows
-        ]
+            return records_of(db, thread_row(db, thread_id).no)
 
 
 def key_of(thread_id: str) -> str:
@@ -169,6 +162,26 @@ def _forgotten(db: Connection, no: int, records: Sequence[StoredRecord]) -> set[
     return {number for (number,) in db.execute(asked, (no, answered)).fetchall()} if answered else set()
 
 
+def runs_of(db: Connection, no: int) -> list[StoredRun]:
+    rows = db.execute(f"SELECT {RUN}, request FROM runs WHERE no = %s ORDER BY epoch", (no,)).fetchall()
+    runs = [(run_of(*run), text_of(request)) for *run, request in rows]
+    return [StoredRun(row, request) for row, request in runs if row is not None]
+
+
+def put_runs(db: Connection, no: int, runs: Sequence[StoredRun]) -> None:
+    rows = [
+        (no, epoch, *holder, began_at, beat_at, released, bytes_of(request))
+        for (epoch, holder, began_at, beat_at, released), request in runs
+    ]
+    with db.cursor() as cursor:
+        cursor.executemany(f"INSERT INTO runs (no, {RUN}, request) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", rows)
+
+
+def reports_of(db: Connection, no: int, after: int = -1) -> list[Report]:
+    asked = "SELECT told, words FROM reports WHERE no = %s AND number > %s ORDER BY number"
+    return [Report(told, text_of(words)) for told, words in db.execute(asked, (no, after)).fetchall()]
+
+
 def put_reports(db: Connection, no: int, reports: Sequence[Report]) -> None:
     """Adds reports behind those that are there."""
     db.execute(
@@ -183,9 +196,21 @@ def put_reports(db: Connection, no: int, reports: Sequence[Report]) -> None:
     )
 
 
+def records_of(db: Connection, no: int) -> list[StoredRecord]:
+    asked = "SELECT number, hash, stored, words, salt FROM journal WHERE no = %s ORDER BY number"
+    rows = db.execute(asked, (no,)).fetchall()
+    return [StoredRecord(number, hash_, stored, text_of(words), salt) for number, hash_, stored, words, salt in rows]
+
+
 def put_records(db: Connection, no: int, records: Sequence[StoredRecord]) -> None:
-    rows = [(no, row.number, row.hash, row.stored, bytes_of(row.text), row.salt) for row in records]
+    """Adds records to a journal. Of one whose text a redaction has taken, elsewhere maybe, that stays known."""
+    rows = [
+        (no, each.number, each.hash, each.stored, bytes_of(each.text), each.salt, is_forgotten(each))
+        for each in records
+    ]
     with db.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO journal (no, number, hash, stored, words, salt) VALUES (%s, %s, %s, %s, %s, %s)", rows
+            "INSERT INTO journal (no, number, hash, stored, words, salt, forgotten)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            rows,
         )

@@ -124,6 +124,19 @@ def migrate(address: Address, formats: Sequence[str]) -> tuple[int, int]:
     return before, len(formats)
 
 
+def format_at(address: Address, formats: Sequence[str]) -> tuple[int, int]:
+    """Returns the version of a schema's format, 0 where there is none yet, and the newest.
+
+    Raises:
+        StoreUnavailable
+        StoreTooNew: a newer version of this program wrote it.
+    """
+    with _explained(address.shown), psycopg.connect("", **_parameters(address)) as db:
+        version = _version(db)
+        _require_known(address.shown, version, len(formats))
+    return version, len(formats)
+
+
 def _parameters(address: Address) -> dict[str, Any]:
     """How to connect: what the address says, and what stands here where it does not say it."""
     try:
@@ -200,8 +213,10 @@ def _explained(shown: str) -> Iterator[None]:
 def _said(error: Exception) -> str:
     """What the server said, in one line: of a row that was refused only that, since its details hold the row."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    lines = (primary or str(error)).strip().splitlines() or [type(error).__name__]
-    return lines[-1 if "failed" not in lines[0] else 0].strip().rstrip(".").removeprefix("- ")
+    lines = [line.strip() for line in (primary or str(error)).splitlines() if line.strip()]
+    telling = [line for line in lines if "server at" in line]  # several addresses of one host may have been tried
+    told = (telling[-1] if telling else lines[0] if lines else type(error).__name__).rstrip(".")
+    return told.removeprefix("- ").removeprefix("connection failed: ")
 
 
 _CURES: tuple[tuple[type[psycopg.Error] | str, str], ...] = (

@@ -80,6 +80,21 @@ class CheckRow(NamedTuple):
     at: str
 
 
+class KeptCheck(NamedTuple):
+    """A check as it is kept: with the thread's head then. Behind another one its record may read otherwise."""
+
+    head: str
+    row: CheckRow
+
+
+class KeptDelivery(NamedTuple):
+    """How far which result has come on its way to whom."""
+
+    result: str
+    target: str
+    delivery: Delivery
+
+
 class ReviewStore(Protocol):
     """The part of a `Store` that reviews use; `test_store_reviews.py` of `tests/hall` runs against each."""
 
@@ -128,6 +143,12 @@ class ReviewStore(Protocol):
         Returns:
             False when it is in another state; nothing was written.
         """
+
+    def deliveries(self) -> Sequence[KeptDelivery]:
+        """Returns how far every result has come, in the order of results and receivers."""
+
+    def adopt_reviews(self, rows: Sequence[ReviewRow], deliveries: Sequence[KeptDelivery]) -> None:
+        """Adds times of reviews and deliveries from elsewhere, all together; those that are here stay as they are."""
 
     def keep_checks(self, thread_id: str, head: str, checks: Sequence[CheckRow]) -> bool:
         """Keeps what checks of a thread's assumptions came to, each in place of the one before.

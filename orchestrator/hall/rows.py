@@ -9,6 +9,7 @@ from typing import Any
 from orchestrator.errors import HallError, LeaseLost, LedgerBroken, NotActive, ThreadExists, UnknownThread
 from orchestrator.hall.debate import State
 from orchestrator.hall.holder import Holder, RunRow
+from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine
 from orchestrator.hall.review_rows import ReviewClaim, ReviewNotes, ReviewRow
 from orchestrator.hall.store import Listed
@@ -66,9 +67,15 @@ def link_in(opening: str) -> str | None:
     return thread_id if isinstance(thread_id, str) else None
 
 
-def _member(opening: str, name: str) -> object:
+def is_forgotten(record: StoredRecord) -> bool:
+    """Whether a redaction has taken the text of a record of a journal: it has the digest of one."""
+    digest = record.text is None and (_member(record.stored, "request") or _member(record.stored, "digest"))
+    return isinstance(digest, str)
+
+
+def _member(stored: str, name: str) -> object:
     try:
-        return json.loads(opening).get(name)
+        return json.loads(stored).get(name)
     except (ValueError, TypeError, AttributeError, RecursionError):  # verify says what is wrong with it
         return None
 

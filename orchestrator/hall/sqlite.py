@@ -18,17 +18,23 @@ from orchestrator.hall.folder import FILE
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.rows import line_of, newest_first, readable, recipe_in, run_of, standing_of, thread_exists
 from orchestrator.hall.search import Query
-from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS, format_of
+from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS, format_of, require_known
 from orchestrator.hall.sqlite_formats import FORMATS
-from orchestrator.hall.sqlite_reviews import SQLiteReviews
+from orchestrator.hall.sqlite_reviews import SQLiteReviews, checks_of, put_checks
 from orchestrator.hall.sqlite_runs import (
     RUN,
     ZEROS,
     add_text,
     held_row,
+    put_records,
+    put_reports,
+    put_runs,
+    records_of,
+    reports_of,
+    runs_of,
     thread_row,
 )
-from orchestrator.hall.store import Erasure, Lease, Listed, Place, Window
+from orchestrator.hall.store import Beside, Erasure, Lease, Listed, Place, Whole, Window
 
 CHECKPOINT_TIMEOUT_MS = 2_000
 
@@ -64,11 +70,16 @@ class SQLiteStore(SQLiteReviews):
         with self._transaction() as db:
             _insert(db, _begin(db, after.state.thread_id, after.head, after.state.encode(), plan), line_of(opening))
 
-    def adopt(self, thread: StoredThread) -> None:
+    def adopt(self, thread: StoredThread, beside: Beside | None = None) -> None:
         with self._transaction() as db:
             no = _begin(db, thread.thread_id, thread.head, thread.state, thread.plan)
             for line in thread.lines:
                 _insert(db, no, line)
+            if beside is not None:
+                put_runs(db, no, beside.runs)
+                put_reports(db, no, beside.reports)
+                put_records(db, no, beside.journal)
+                put_checks(db, no, beside.checks)
 
     def append(
         self,
@@ -102,10 +113,13 @@ class SQLiteStore(SQLiteReviews):
 
     def thread(self, thread_id: str) -> StoredThread:
         with self._snapshot() as db:
-            no, name, head, state = thread_row(db, thread_id)
-            lines = [StoredLine(*row) for row in db.execute(f"{_LINES} ORDER BY e.seq", (no,))]
-            plan = db.execute("SELECT plan FROM plans WHERE no = ?", (no,)).fetchone()
-        return StoredThread(name, head, state, lines, plan[0] if plan else None)
+            return _thread(db, *thread_row(db, thread_id))
+
+    def whole(self, thread_id: str) -> Whole:
+        with self._snapshot() as db:
+            row = thread_row(db, thread_id)
+            kept = Beside(runs_of(db, row[0]), reports_of(db, row[0]), records_of(db, row[0]), checks_of(db, row[0]))
+            return Whole(_thread(db, *row), kept)
 
     def window(self, thread_id: str, turns: int) -> Window:
         with self._snapshot() as db:
@@ -197,10 +211,28 @@ def migrate(folder: Path) -> tuple[int, int]:
         StoreUnavailable
         StoreTooNew: a newer version of this program wrote it.
     """
-    path = folder / FILE
-    before = format_of(path) if path.exists() else 0
+    before, newest = format_at(folder)
     SQLiteStore(folder).close()
-    return before, len(FORMATS)
+    return before, newest
+
+
+def format_at(folder: Path) -> tuple[int, int]:
+    """Returns the version of a folder's format, 0 where there is none yet, and the newest.
+
+    Raises:
+        StoreUnavailable
+        StoreTooNew: a newer version of this program wrote it.
+    """
+    path = folder.expanduser() / FILE
+    version = format_of(path) if path.exists() else 0
+    require_known(path, version, len(FORMATS))
+    return version, len(FORMATS)
+
+
+def _thread(db: sqlite3.Connection, no: int, thread_id: str, head: str, state: str) -> StoredThread:
+    lines = [StoredLine(*row) for row in db.execute(f"{_LINES} ORDER BY e.seq", (no,))]
+    plan = db.execute("SELECT plan FROM plans WHERE no = ?", (no,)).fetchone()
+    return StoredThread(thread_id, head, state, lines, plan[0] if plan else None)
 
 
 def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: str | None) -> int:

@@ -57,12 +57,7 @@ class SQLiteFile:
             self._path.chmod(0o600)
         with self._connection() as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            if version > len(self._formats):
-                raise StoreTooNew(
-                    f"{self._path} was written by a newer version (format {version}; this one knows "
-                    f"{len(self._formats)}).",
-                    "Upgrade with `pip install -U run-debate`.",
-                )
+            require_known(self._path, version, len(self._formats))
             if version == 0:
                 db.execute("PRAGMA journal_mode = WAL")
             if version < len(self._formats):
@@ -149,6 +144,18 @@ def format_of(path: Path) -> int:
     """
     with _explained(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def require_known(path: Path, version: int, newest: int) -> None:
+    """
+    Raises:
+        StoreTooNew: a newer version of this program wrote the file.
+    """
+    if version > newest:
+        raise StoreTooNew(
+            f"{path} was written by a newer version (format {version}; this one knows {newest}).",
+            "Upgrade with `pip install -U run-debate`.",
+        )
 
 
 @contextmanager

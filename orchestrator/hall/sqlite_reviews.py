@@ -5,8 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from orchestrator.hall.holder import Holder
-from orchestrator.hall.review_rows import CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
+from orchestrator.hall.holder import Holder, RunRow
+from orchestrator.hall.review_rows import (
+    CheckRow,
+    Delivery,
+    KeptCheck,
+    KeptDelivery,
+    ReviewClaim,
+    ReviewNotes,
+    ReviewRow,
+)
 from orchestrator.hall.rows import review_lost, review_of
 from orchestrator.hall.sqlite_runs import ZEROS, SQLiteRuns, add_text, thread_row
 
@@ -99,36 +107,66 @@ class SQLiteReviews(SQLiteRuns):
                 ).fetchone()
         return moved is not None
 
+    def deliveries(self) -> Sequence[KeptDelivery]:
+        with self._snapshot() as db:
+            rows = db.execute("SELECT result, target, state, attempts, at FROM deliveries ORDER BY result, target")
+            return [KeptDelivery(result, target, Delivery(*rest)) for result, target, *rest in rows]
+
+    def adopt_reviews(self, rows: Sequence[ReviewRow], deliveries: Sequence[KeptDelivery]) -> None:
+        with self._transaction() as db:
+            for row in rows:
+                adopted = db.execute(
+                    "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
+                    " ON CONFLICT DO NOTHING RETURNING 1",
+                    (*row[:4], *_flat(row.run), *row.notes[:4]),
+                ).fetchone()
+                if adopted and row.notes.why is not None:
+                    text_id = add_text(db, "", row.notes.why)
+                    db.execute("UPDATE reviews SET text_id = ? WHERE name = ? AND number = ?", (text_id, *row[:2]))
+            kept = [(result, target, *delivery) for result, target, delivery in deliveries]
+            db.executemany("INSERT INTO deliveries VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", kept)
+
     def keep_checks(self, thread_id: str, head: str, checks: Sequence[CheckRow]) -> bool:
         with self._transaction() as db:
             no, _, now, _ = thread_row(db, thread_id)
             if now != head:
                 return False
-            for row in checks:
-                # As above: a redaction reaches only the words that a row leads to.
-                db.execute(
-                    f"{ZEROS} WHERE id = (SELECT text_id FROM checks WHERE no = ? AND assumption = ?)",
-                    (no, row.assumption),
-                )
-                text_id = add_text(db, "", row.why) if row.why is not None else None
-                kept = (no, row.assumption, head, row.result, row.at, text_id)
-                db.execute("INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)", kept)
+            put_checks(db, no, [KeptCheck(head, row) for row in checks])
         return True
 
     def checks(self, thread_id: str) -> Sequence[CheckRow]:
         with self._snapshot() as db:
             no, _, head, _ = thread_row(db, thread_id)
-            rows = db.execute(
-                "SELECT assumption, result, iif(typeof(words) = 'text', words, NULL), at FROM checks"
-                " LEFT JOIN texts ON id = text_id WHERE no = ? AND checked = ? ORDER BY assumption",
-                (no, head),
-            )
-            return [CheckRow(*row) for row in rows]
+            return [row for checked, row in checks_of(db, no) if checked == head]
+
+
+def checks_of(db: sqlite3.Connection, no: int) -> list[KeptCheck]:
+    rows = db.execute(
+        "SELECT checked, assumption, result, iif(typeof(words) = 'text', words, NULL), at FROM checks"
+        " LEFT JOIN texts ON id = text_id WHERE no = ? ORDER BY assumption",
+        (no,),
+    )
+    return [KeptCheck(checked, CheckRow(*row)) for checked, *row in rows]
+
+
+def put_checks(db: sqlite3.Connection, no: int, checks: Sequence[KeptCheck]) -> None:
+    """Keeps checks, each in place of the one before."""
+    for head, row in checks:
+        # The words that are replaced would be out of a redaction's reach.
+        replaced = "SELECT text_id FROM checks WHERE no = ? AND assumption = ?"
+        db.execute(f"{ZEROS} WHERE id = ({replaced})", (no, row.assumption))
+        text_id = add_text(db, "", row.why) if row.why is not None else None
+        kept = (no, row.assumption, head, row.result, row.at, text_id)
+        db.execute("INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)", kept)
 
 
 def _newest(db: sqlite3.Connection, name: str) -> ReviewRow | None:
     row = db.execute(f"{_FROM} WHERE name = ? ORDER BY number DESC LIMIT 1", (name,)).fetchone()
     return review_of(row) if row else None
+
+
+def _flat(run: RunRow) -> tuple[object, ...]:
+    return (run.epoch, *run.holder, run.began_at, run.beat_at, run.released)
 
 
 def _require(row: object, claim: ReviewClaim) -> None:

@@ -10,9 +10,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from orchestrator.hall.journal import StoredRecord
-from orchestrator.hall.rows import no_more_calls, require_held, run_of, standing_of, unknown_thread
+from orchestrator.hall.rows import is_forgotten, no_more_calls, require_held, run_of, standing_of, unknown_thread
 from orchestrator.hall.sqlite_file import SQLiteFile
-from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow
+from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow, StoredRun
 from orchestrator.hall.terms import Status
 
 RUN = "epoch, place, pid, began_at, beat_at, released"
@@ -64,20 +64,12 @@ class SQLiteRuns(SQLiteFile):
 
     def report(self, lease: Lease, reports: Sequence[Report]) -> None:
         with self._transaction() as db:
-            no = held_row(db, lease)[0]
-            (last,) = db.execute("SELECT max(number) FROM reports WHERE no = ?", (no,)).fetchone()
-            for number, report in enumerate(reports, start=0 if last is None else last + 1):
-                text_id = add_text(db, "", report.words) if report.words is not None else None
-                db.execute("INSERT INTO reports VALUES (?, ?, ?, ?)", (no, number, report.told, text_id))
+            put_reports(db, held_row(db, lease)[0], reports)
 
     def reports(self, thread_id: str, after: int) -> Sequence[tuple[int, Report]]:
         with self._snapshot() as db:
-            rows = db.execute(
-                f"SELECT number, told, {_WORDS} FROM reports LEFT JOIN texts ON id = text_id"
-                " WHERE no = ? AND number > ? ORDER BY number",
-                (thread_row(db, thread_id)[0], after),
-            )
-            return [(number, Report(told, words)) for number, told, words in rows]
+            found = reports_of(db, thread_row(db, thread_id)[0], after)
+        return list(enumerate(found, max(after, -1) + 1))
 
     def run_row(self, thread_id: str) -> RunRow | None:
         with self._snapshot() as db:
@@ -94,21 +86,55 @@ class SQLiteRuns(SQLiteFile):
             begins = any(record.answers is None for record in records)
             if begins and standing_of(*rest).state.status is not Status.ACTIVE:
                 raise no_more_calls(lease.thread_id)
-            for record in records:
-                text_id = None
-                if record.text is not None and record.salt is not None and not _is_forgotten(db, no, record.answers):
-                    text_id = add_text(db, record.salt, record.text)
-                row = (no, record.number, record.hash, record.stored, text_id)
-                db.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
+            put_records(db, no, records)
 
     def journal(self, thread_id: str) -> Sequence[StoredRecord]:
         with self._snapshot() as db:
-            rows = db.execute(
-                f"SELECT number, hash, stored, {_WORDS}, {_SALT} FROM journal LEFT JOIN texts ON id = text_id"
-                " WHERE no = ? ORDER BY number",
-                (thread_row(db, thread_id)[0],),
-            )
-            return [StoredRecord(*row) for row in rows]
+            return records_of(db, thread_row(db, thread_id)[0])
+
+
+def runs_of(db: sqlite3.Connection, no: int) -> list[StoredRun]:
+    request = f"iif(request_id IS NULL, NULL, coalesce({_WORDS}, ''))"
+    asked = f"SELECT {RUN}, {request} FROM runs LEFT JOIN texts ON id = request_id WHERE no = ? ORDER BY epoch"
+    rows = [(run_of(*run), request) for *run, request in db.execute(asked, (no,))]
+    return [StoredRun(row, request) for row, request in rows if row is not None]
+
+
+def put_runs(db: sqlite3.Connection, no: int, runs: Sequence[StoredRun]) -> None:
+    for (epoch, holder, began_at, beat_at, released), request in runs:
+        request_id = add_text(db, "", request) if request is not None else None
+        row = (no, epoch, holder.place, holder.pid, began_at, beat_at, released, request_id)
+        db.execute(f"INSERT INTO runs (no, {RUN}, request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def reports_of(db: sqlite3.Connection, no: int, after: int = -1) -> list[Report]:
+    asked = f"SELECT told, {_WORDS} FROM reports LEFT JOIN texts ON id = text_id WHERE no = ? AND number > ?"
+    return [Report(*row) for row in db.execute(f"{asked} ORDER BY number", (no, after))]
+
+
+def put_reports(db: sqlite3.Connection, no: int, reports: Sequence[Report]) -> None:
+    """Adds reports behind those that are there."""
+    (last,) = db.execute("SELECT max(number) FROM reports WHERE no = ?", (no,)).fetchone()
+    for number, report in enumerate(reports, start=0 if last is None else last + 1):
+        text_id = add_text(db, "", report.words) if report.words is not None else None
+        db.execute("INSERT INTO reports VALUES (?, ?, ?, ?)", (no, number, report.told, text_id))
+
+
+def records_of(db: sqlite3.Connection, no: int) -> list[StoredRecord]:
+    asked = f"SELECT number, hash, stored, {_WORDS}, {_SALT} FROM journal LEFT JOIN texts ON id = text_id WHERE no = ?"
+    return [StoredRecord(*row) for row in db.execute(f"{asked} ORDER BY number", (no,))]
+
+
+def put_records(db: sqlite3.Connection, no: int, records: Sequence[StoredRecord]) -> None:
+    """Adds records to a journal. Of one whose text a redaction has taken, elsewhere maybe, that stays known."""
+    for record in records:
+        text_id = None
+        if is_forgotten(record):
+            text_id = add_text(db, b"", b"")
+        elif record.text is not None and record.salt is not None and not _is_forgotten(db, no, record.answers):
+            text_id = add_text(db, record.salt, record.text)
+        row = (no, record.number, record.hash, record.stored, text_id)
+        db.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
 
 
 def _is_forgotten(db: sqlite3.Connection, no: int, number: int | None) -> bool:
@@ -117,7 +143,7 @@ def _is_forgotten(db: sqlite3.Connection, no: int, number: int | None) -> bool:
     return number is not None and db.execute(asked, (no, number)).fetchone() == ("blob",)
 
 
-def add_text(db: sqlite3.Connection, salt: str, words: str) -> int:
+def add_text(db: sqlite3.Connection, salt: str | bytes, words: str | bytes) -> int:
     text_id: int
     (text_id,) = db.execute("INSERT INTO texts (salt, words) VALUES (?, ?) RETURNING id", (salt, words)).fetchone()
     return text_id

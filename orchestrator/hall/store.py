@@ -19,7 +19,7 @@ from orchestrator.hall.holder import Holder as Holder
 from orchestrator.hall.holder import RunRow as RunRow
 from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
-from orchestrator.hall.review_rows import ReviewStore
+from orchestrator.hall.review_rows import KeptCheck, ReviewStore
 from orchestrator.hall.search import Query
 
 
@@ -54,6 +54,29 @@ class Listed(NamedTuple):
     planned: bool  # a runner opened it
     run: RunRow | None = None
     recipe: str | None = None  # that its plan was made from, where its opening says it
+
+
+class StoredRun(NamedTuple):
+    """A run of a thread, and why it was asked to stop, if it was; empty once a redaction has taken the words."""
+
+    row: RunRow
+    request: str | None
+
+
+class Beside(NamedTuple):
+    """What stands beside a thread's ledger."""
+
+    runs: Sequence[StoredRun] = ()
+    reports: Sequence[Report] = ()
+    journal: Sequence[StoredRecord] = ()
+    checks: Sequence[KeptCheck] = ()
+
+
+class Whole(NamedTuple):
+    """All that a store holds of a thread."""
+
+    thread: StoredThread
+    beside: Beside
 
 
 class Window(NamedTuple):
@@ -91,8 +114,8 @@ class Store(ReviewStore, Protocol):
             ThreadExists: the id is taken.
         """
 
-    def adopt(self, thread: StoredThread) -> None:
-        """Adds a whole thread that was verified elsewhere.
+    def adopt(self, thread: StoredThread, beside: Beside | None = None) -> None:
+        """Adds a whole thread that was verified elsewhere, and what stood beside it there, if that comes with it.
 
         Raises:
             ThreadExists: the id is taken; nothing was written.
@@ -120,6 +143,9 @@ class Store(ReviewStore, Protocol):
 
     def thread(self, thread_id: str) -> StoredThread:
         """Returns all of a thread, read at one moment."""
+
+    def whole(self, thread_id: str) -> Whole:
+        """Returns all of a thread and what stands beside it, read at one moment."""
 
     def window(self, thread_id: str, turns: int) -> Window:
         """Returns the newest `turns` turns with the opening and the closing; what stands before costs nothing."""
@@ -241,6 +267,22 @@ def migrate(location: str | Path | None = None) -> tuple[int, int]:
     with _libraries():
         from orchestrator.hall import postgres
     return postgres.migrate(place)
+
+
+def format_at(location: str | Path | None = None) -> tuple[int, int]:
+    """Returns the version of a store's format, 0 where there is none yet, and this program's newest; changes nothing.
+
+    Raises:
+        StoreError: it cannot be read, or a newer version of this program wrote it.
+    """
+    place = folder.located(os.environ, location)
+    if isinstance(place, Path):
+        from orchestrator.hall import sqlite
+
+        return sqlite.format_at(place)
+    with _libraries():
+        from orchestrator.hall import postgres
+    return postgres.format_at(place)
 
 
 @contextmanager

@@ -604,7 +604,10 @@ def test_in_a_checkout_of_the_program_its_folders_are_the_bundled_ones(
 def test_config_says_where_the_hall_is_and_hides_a_password(hall: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DEBATE_HALL_STATE_DIR")
     assert told(hall("config")).splitlines()[0].endswith("(the user's state folder)")
-    for value, shown in (("/srv/hall", "/srv/hall/hall.sqlite3"), ("postgresql://me:secret@db/hall", "postgresql://…")):
+    for value, shown in (
+        ("/srv/hall", "/srv/hall/hall.sqlite3"),
+        ("postgresql://me:secret@db/hall", "postgresql://db/hall"),
+    ):
         monkeypatch.setenv("DEBATE_HALL_STORE", value)
         assert told(hall("config")).splitlines()[0].split(maxsplit=1)[1] == f"{shown}  (DEBATE_HALL_STORE)"
 
