@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from select import POLLIN, poll
 from time import monotonic
 from typing import Any
 
@@ -24,6 +25,7 @@ from orchestrator.hall.address import Address
 
 PATIENCE_S = 30
 CONNECTIONS = 4  # at most, of each process
+_ANOTHER_TRY_S = 1.0  # while the server is away
 _FRESH_S = 1.0  # a connection that was used so lately is believed to be there
 _OURS = f"-c lock_timeout={PATIENCE_S}s -c idle_in_transaction_session_timeout={PATIENCE_S * 2 // 3}s"
 _MIGRATING = 0x64656261746531  # names the lock that whoever makes a format holds: "debate1"
@@ -60,7 +62,8 @@ class PostgresSchema:
             min_size=0,
             max_size=CONNECTIONS,
             max_idle=60,
-            timeout=PATIENCE_S,
+            timeout=_ANOTHER_TRY_S,  # the pool alone would try less and less often
+            reconnect_timeout=_ANOTHER_TRY_S / 2,
             check=_check,
             open=True,
         )
@@ -72,17 +75,23 @@ class PostgresSchema:
     def _connection(self) -> Iterator[Connection]:
         """Lends a connection on which each statement is a transaction."""
         with _explained(self._shown):
-            try:
-                lent = self._pool.getconn()
-            except PoolTimeout:
-                psycopg.connect("", **self._parameters).close()  # says what is wrong, if it is the server
-                raise
+            lent = self._lend()
             try:
                 with lent:
                     yield lent
             finally:
                 lent.used_at = monotonic()
                 self._pool.putconn(lent)
+
+    def _lend(self) -> Connection:
+        until = monotonic() + PATIENCE_S
+        while True:
+            try:
+                return self._pool.getconn()
+            except PoolTimeout:
+                if monotonic() >= until:
+                    psycopg.connect("", **self._parameters).close()  # says what is wrong, if it is the server
+                    raise
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -153,7 +162,10 @@ def _parameters(address: Address) -> dict[str, Any]:
 
 
 def _check(db: Connection) -> None:
-    if monotonic() - db.used_at > _FRESH_S:
+    """Asks the server whether a connection is still there, if it was not used lately, or if it has sent a farewell."""
+    farewell = poll()
+    farewell.register(db.fileno(), POLLIN)
+    if monotonic() - db.used_at > _FRESH_S or farewell.poll(0):
         ConnectionPool.check_connection(db)
 
 

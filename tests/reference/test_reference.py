@@ -28,6 +28,7 @@ def test_the_readme_has_one_place_for_the_table_and_names_every_command() -> Non
         "debate-hall",
         "debate-hall key",
         "debate-hall review",
+        "debate-hall store",
     }
 
 
