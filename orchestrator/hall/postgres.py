@@ -23,6 +23,7 @@ from orchestrator.hall.postgres_runs import (
     ThreadRow,
     bytes_of,
     held,
+    locked_row,
     put_records,
     put_reports,
     put_runs,
@@ -102,7 +103,7 @@ class PostgresStore(PostgresReviews):
     ) -> None:
         thread_id = after.state.thread_id
         with self._transaction() as db:
-            row = held(db, lease) if lease is not None else thread_row(db, thread_id, locked=True)
+            row = held(db, lease) if lease is not None else locked_row(db, thread_id)
             if row.head != expected_head:
                 raise StaleHead(thread_id, expected_head, row.head)
             moved = "UPDATE threads SET head = %s, state = %s WHERE no = %s"
@@ -218,14 +219,14 @@ def format_at(location: str) -> tuple[int, int]:
 def _begin(db: Connection, thread: StoredThread) -> int:
     """Adds a thread without its entries, and returns its number."""
     linked_to = link_in(thread.lines[0].stored) if thread.lines else None
-    begun = db.execute(
+    begun = db.ask(
         "INSERT INTO threads (thread_id, head, state, plan, linked_to) VALUES (%s, %s, %s, %s, %s)"
         " ON CONFLICT DO NOTHING RETURNING no",
         (thread.thread_id, thread.head, thread.state, thread.plan, linked_to),
-    ).fetchone()
-    if begun is None:
+    )
+    if not begun:
         raise thread_exists(thread.thread_id)
-    return int(begun[0])
+    return int(begun[0][0])
 
 
 def _insert(db: Connection, no: int, thread_id: str, lines: Sequence[StoredLine]) -> None:
@@ -253,9 +254,7 @@ def _erase(db: Connection, row: ThreadRow, erase: Sequence[Erasure]) -> None:
             (erasure.by, row.no, erasure.target),
         )
         db.execute("DELETE FROM said WHERE no = %s AND seq = %s", (row.no, erasure.target))
-    linked = db.execute(
-        "SELECT no FROM threads WHERE linked_to = %s ORDER BY no FOR NO KEY UPDATE", (row.thread_id,)
-    ).fetchall()
+    linked = db.ask("SELECT no FROM threads WHERE linked_to = %s ORDER BY no FOR NO KEY UPDATE", (row.thread_id,))
     numbers = [row.no, *(no for (no,) in linked)]
     for forgotten in (
         "UPDATE journal SET words = NULL, salt = NULL, forgotten = true WHERE no = ANY (%s) AND words IS NOT NULL",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.hall.holder import Holder
-from orchestrator.hall.postgres_runs import PostgresRuns, bytes_of, text_of, thread_row
+from orchestrator.hall.postgres_runs import PostgresRuns, bytes_of, locked_row, text_of, thread_row
 from orchestrator.hall.postgres_schema import Connection
 from orchestrator.hall.review_rows import (
     CheckRow,
@@ -123,7 +123,7 @@ class PostgresReviews(PostgresRuns):
 
     def keep_checks(self, thread_id: str, head: str, checks: Sequence[CheckRow]) -> bool:
         with self._transaction() as db:
-            row = thread_row(db, thread_id, locked=True)
+            row = locked_row(db, thread_id)
             if row.head != head:
                 return False
             put_checks(db, row.no, [KeptCheck(head, check) for check in checks])

@@ -17,7 +17,7 @@ from orchestrator.hall.terms import Status
 
 RUN = "epoch, place, pid, began_at, beat_at, released"
 NO = "(SELECT no FROM threads WHERE lower(thread_id) = %s)"
-_NEWEST = f"SELECT {RUN}, request FROM runs WHERE no = {NO} ORDER BY epoch DESC LIMIT 1"
+_THREAD = "SELECT no, thread_id, head, state FROM threads WHERE lower(thread_id) = %s"
 
 
 class ThreadRow(NamedTuple):
@@ -75,8 +75,9 @@ class PostgresRuns(PostgresSchema):
 
     def run_row(self, thread_id: str) -> RunRow | None:
         with self._snapshot() as db:
-            _, rows = with_thread(db, thread_id, _NEWEST)
-        return run_of(*rows[0][:6]) if rows else None
+            newest = f"SELECT {RUN} FROM runs WHERE no = {NO} ORDER BY epoch DESC LIMIT 1"
+            _, rows = with_thread(db, thread_id, newest)
+        return run_of(*rows[0]) if rows else None
 
     def run_spans(self, thread_id: str) -> Sequence[tuple[str, str]]:
         with self._snapshot() as db:
@@ -118,15 +119,19 @@ def bytes_of(words: str | None) -> bytes | None:
 def with_thread(db: Connection, thread_id: str, asked: str, *more: object) -> tuple[ThreadRow, list[tuple[Any, ...]]]:
     """A thread's row and what else is asked of it, read together; of what is asked, the thread is the first value."""
     key = key_of(thread_id)
-    found = db.execute("SELECT no, thread_id, head, state FROM threads WHERE lower(thread_id) = %s", (key,))
+    found = db.execute(_THREAD, (key,))
     rest = db.execute(asked, (key, *more))
     return _row(db, found.fetchone(), thread_id), rest.fetchall()
 
 
-def thread_row(db: Connection, thread_id: str, locked: bool = False) -> ThreadRow:
-    asked = "SELECT no, thread_id, head, state FROM threads WHERE lower(thread_id) = %s"
-    lock = " FOR NO KEY UPDATE" if locked else ""
-    return _row(db, db.execute(f"{asked}{lock}", (key_of(thread_id),)).fetchone(), thread_id)
+def thread_row(db: Connection, thread_id: str) -> ThreadRow:
+    return _row(db, db.execute(_THREAD, (key_of(thread_id),)).fetchone(), thread_id)
+
+
+def locked_row(db: Connection, thread_id: str) -> ThreadRow:
+    """A thread's row, which nobody else changes until the transaction ends."""
+    rows = db.ask(f"{_THREAD} FOR NO KEY UPDATE", (key_of(thread_id),))
+    return _row(db, rows[0] if rows else None, thread_id)
 
 
 def locked_with_run(db: Connection, thread_id: str) -> tuple[ThreadRow, RunRow | None, bytes | None]:
@@ -135,10 +140,10 @@ def locked_with_run(db: Connection, thread_id: str) -> tuple[ThreadRow, RunRow |
     The run is read by a statement of its own: one that waited for the lock sees what stood when it began.
     """
     key = key_of(thread_id)
-    lock = "SELECT no, thread_id, head, state FROM threads WHERE lower(thread_id) = %s FOR NO KEY UPDATE"
-    found, runs = db.execute(lock, (key,)), db.execute(_NEWEST, (key,))
-    row, run = _row(db, found.fetchone(), thread_id), runs.fetchone()
-    return (row, run_of(*run[:6]), run[6]) if run else (row, None, None)
+    found = db.execute(f"{_THREAD} FOR NO KEY UPDATE", (key,))
+    runs = db.ask(f"SELECT {RUN}, request FROM runs WHERE no = {NO} ORDER BY epoch DESC LIMIT 1", (key,))
+    row = _row(db, found.fetchone(), thread_id)
+    return (row, run_of(*runs[0][:6]), runs[0][6]) if runs else (row, None, None)
 
 
 def held(db: Connection, lease: Lease) -> ThreadRow:
@@ -159,7 +164,7 @@ def _forgotten(db: Connection, no: int, records: Sequence[StoredRecord]) -> set[
     """The records among those that are answered whose texts a redaction has taken."""
     answered = [record.answers for record in records if record.answers is not None and record.text is not None]
     asked = "SELECT number FROM journal WHERE no = %s AND forgotten AND number = ANY (%s)"
-    return {number for (number,) in db.execute(asked, (no, answered)).fetchall()} if answered else set()
+    return {number for (number,) in db.ask(asked, (no, answered))} if answered else set()
 
 
 def runs_of(db: Connection, no: int) -> list[StoredRun]:

@@ -30,13 +30,23 @@ _FRESH_S = 1.0  # a connection that was used so lately is believed to be there
 _OURS = f"-c lock_timeout={PATIENCE_S}s -c idle_in_transaction_session_timeout={PATIENCE_S * 2 // 3}s"
 _MIGRATING = 0x64656261746531  # names the lock that whoever makes a format holds: "debate1"
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what it could not do, the errors here say
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it could not do, the errors here say
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that knows when it was used last."""
+    """A connection that knows when it was used last, and how statements are sent together."""
 
     used_at = 0.0
+    sending: psycopg.Pipeline
+
+    def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Sends a statement of a transaction with those before it, and waits for its rows.
+
+        From then on the server waits for this process, and no longer than it is told to.
+        """
+        asked = self.execute(statement, values)
+        self.sending.sync()
+        return asked.fetchall()
 
 
 class PostgresSchema:
@@ -96,7 +106,7 @@ class PostgresSchema:
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         """Several statements together; those whose rows nobody asks for go to the server at once, the commit too."""
-        with self._connection() as db, db.pipeline(), db.transaction():
+        with self._connection() as db, db.pipeline() as db.sending, db.transaction():
             yield db
 
     @contextmanager
