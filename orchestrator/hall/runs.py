@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.errors import LeaseLost, NotActive, RunHeld
@@ -27,11 +28,17 @@ _FREE_WORDS = ("message", "reason")  # what a report says in words of providers,
 
 
 def this_process() -> Holder:
-    """Who this process is to others. Where processes are numbered apart (in a container), that tells the place too."""
-    numbered = ""
+    """Who this process is to others.
+
+    A number is one process in one place: machines that bear one name are told apart by how they were started, and so
+    are places of one machine where processes are numbered apart (in a container).
+    """
+    parts = [socket.gethostname() or "localhost"]
     with suppress(OSError):
-        numbered = f" {os.readlink('/proc/self/ns/pid')}"
-    return Holder(f"{socket.gethostname() or 'localhost'}{numbered}", os.getpid())
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text()[:8])
+    with suppress(OSError):
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return Holder(" ".join(parts), os.getpid())
 
 
 class RunDesk:

@@ -1,4 +1,4 @@
-"""Processes on one file that are killed while they write: what was acknowledged is there, and nothing needs repair."""
+"""Processes on one store that are killed while they write: what was acknowledged is there, and nothing needs repair."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.sqlite import FILE
+from postgres import fresh_hall, needs_postgres
 
 pytestmark = pytest.mark.slow
 
@@ -29,12 +30,12 @@ DEADLINE_S = 60
 class Writer:
     """A `writer.py` and what it has acknowledged so far."""
 
-    def __init__(self, folder: Path, thread_id: str) -> None:
+    def __init__(self, place: str, thread_id: str) -> None:
         self.thread_id = thread_id
         self.acknowledged: list[list[Any]] = []
         self._more = Condition()
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("writer.py")), str(folder), thread_id, SHARED],
+            [sys.executable, str(Path(__file__).with_name("writer.py")), place, thread_id, SHARED],
             stdout=subprocess.PIPE,
         )
         self._reader = Thread(target=self._read)
@@ -64,9 +65,9 @@ class Writer:
                     self._more.notify()
 
 
-def assert_kept(folder: Path, writer: Writer) -> None:
-    """The file opens as it is, and holds what the writer was told that it holds, at most one write more."""
-    with Hall.open(folder) as hall:
+def assert_kept(place: str, writer: Writer) -> None:
+    """The store opens as it is, and holds what the writer was told that it holds, at most one write more."""
+    with Hall.open(place) as hall:
         hall.verify_debate(writer.thread_id)
         turns = [[turn["turn_index"], turn["turn_hash"]] for turn in hall.get_debate(writer.thread_id)["transcript"]]
         journal = [[line.number, line.text] for line in hall.journal(writer.thread_id)]
@@ -75,11 +76,15 @@ def assert_kept(folder: Path, writer: Writer) -> None:
         assert len(stored) <= len(writer.of(kind)) + 1
 
 
-def assert_whole(folder: Path, killed: Iterable[Writer]) -> None:
-    """The file is sound to its last page, and every turn that was acknowledged in the shared thread stands there."""
+def assert_sound(folder: Path) -> None:
+    """The file is sound to its last page."""
     with closing(sqlite3.connect(folder / FILE)) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    with Hall.open(folder) as hall:
+
+
+def assert_whole(place: str, killed: Iterable[Writer]) -> None:
+    """Every turn that was acknowledged in the shared thread stands there."""
+    with Hall.open(place) as hall:
         hall.verify_debate(SHARED)
         stored = [[turn["turn_index"], turn["turn_hash"]] for turn in hall.get_debate(SHARED)["transcript"]]
     acknowledged = [turn for writer in killed for turn in writer.of("shared")]
@@ -89,20 +94,32 @@ def assert_whole(folder: Path, killed: Iterable[Writer]) -> None:
 
 @pytest.mark.parametrize("file", range(FILES))
 def test_what_was_acknowledged_before_a_kill_is_kept(file: int, tmp_path: Path) -> None:
-    seed = os.environ.get("CRASH_SEED") or f"{random.randrange(2**32)}-{file}"
+    kill_and_look(str(tmp_path / "state"), f"{file}")
+    assert_sound(tmp_path / "state")
+
+
+@needs_postgres
+def test_what_was_acknowledged_before_a_kill_is_kept_on_postgresql() -> None:
+    with fresh_hall() as place:
+        kill_and_look(place, "postgres")
+
+
+def kill_and_look(place: str, name: str) -> None:
+    """Lets writers work, kills one after the other in the midst of it, and looks what is there."""
+    seed = os.environ.get("CRASH_SEED") or f"{random.randrange(2**32)}-{name}"
     print(f"CRASH_SEED={seed}")  # shown when it fails; set it to have the same choices again
     chance = random.Random(seed)
-    with Hall.open(tmp_path / "state") as hall:
+    with Hall.open(place) as hall:
         hall.init_debate(SHARED, "Which?", max_turns=100_000, max_rounds=100_000)
     names = (f"2026-01-06-writer-{number}" for number in range(WRITERS + KILLS))
-    writers, killed = [Writer(tmp_path / "state", next(names)) for _ in range(WRITERS)], list[Writer]()
+    writers, killed = [Writer(place, next(names)) for _ in range(WRITERS)], list[Writer]()
     try:
         for _ in range(KILLS):
             killed.append(writers.pop(chance.randrange(WRITERS)))
             killed[-1].kill_after(chance.randint(1, 12))
-            writers.append(Writer(tmp_path / "state", next(names)))
-            assert_kept(tmp_path / "state", killed[-1])
+            writers.append(Writer(place, next(names)))
+            assert_kept(place, killed[-1])
     finally:
         for writer in writers:
             writer.kill()
-    assert_whole(tmp_path / "state", [*killed, *writers])
+    assert_whole(place, [*killed, *writers])

@@ -352,7 +352,7 @@ def test_a_file_of_the_first_format_that_processes_open_at_once_is_brought_up_on
     for attempt in range(2):
         folder = prepare(tmp_path / f"{attempt}")
         exported = first_format(folder)
-        assert race(OPEN, 4, folder) == [2] * 4
+        assert race(OPEN, 4, str(folder)) == [2] * 4
         with hall_in(folder) as hall:
             assert {thread_id: hall.export_debate(thread_id) for thread_id in (THREAD, OTHER)} == exported
 

@@ -1,11 +1,11 @@
-"""Many processes on one file. Each begins when its standard input says so, so that they race from one line."""
+"""Many processes on one store. Each begins when its standard input says so, so that they race from one line."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from halls import THREAD
 
 from orchestrator.hall.hall import Hall
+from postgres import fresh_hall, needs_postgres
 
 PREAMBLE = """
 import json, sys
@@ -91,12 +92,22 @@ with Hall.open(folder) as hall:
 """
 
 
-def race(script: str, processes: int, folder: Path, rounds: int = 0) -> list[Any]:
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where an empty hall is."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "state")
+    else:
+        with fresh_hall() as address:
+            yield address
+
+
+def race(script: str, processes: int, place: str, rounds: int = 0) -> list[Any]:
     """Runs a script in several processes from one starting line and returns what each printed."""
     command = [sys.executable, "-c", PREAMBLE + script]
     running = [
         subprocess.Popen(
-            [*command, str(number), str(folder), str(rounds)],
+            [*command, str(number), place, str(rounds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -139,15 +150,15 @@ def check_ledger(hall: Hall, acknowledged: Sequence[Sequence[Any]]) -> None:
 @pytest.mark.parametrize("processes", PROCESSES)
 def test_processes_that_open_a_fresh_folder_at_once_all_succeed(processes: int, tmp_path: Path) -> None:
     for attempt in range(1 if processes == 3 else 5):
-        assert race(OPEN, processes, tmp_path / f"{attempt}") == [0] * processes
+        assert race(OPEN, processes, str(tmp_path / f"{attempt}")) == [0] * processes
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", PROCESSES)
-def test_of_processes_that_open_one_debate_exactly_one_succeeds(processes: int, tmp_path: Path) -> None:
-    won = race(INIT, processes, tmp_path / "state", 5)
+def test_of_processes_that_open_one_debate_exactly_one_succeeds(processes: int, place: str) -> None:
+    won = race(INIT, processes, place, 5)
     assert sorted(attempt for attempts in won for attempt in attempts) == list(range(5))
-    with Hall.open(tmp_path / "state") as hall:
+    with Hall.open(place) as hall:
         topics = {listed["thread_id"]: listed["topic"] for listed in hall.list_debates()}
         expected = {
             f"2026-01-06-{attempt}": f"topic of {number}" for number, attempts in enumerate(won) for attempt in attempts
@@ -158,11 +169,11 @@ def test_of_processes_that_open_one_debate_exactly_one_succeeds(processes: int, 
 
 
 @pytest.mark.slow
-def test_of_processes_that_take_up_one_run_each_epoch_goes_to_one(tmp_path: Path) -> None:
-    with Hall.open(tmp_path / "state") as hall:
+def test_of_processes_that_take_up_one_run_each_epoch_goes_to_one(place: str) -> None:
+    with Hall.open(place) as hall:
         for attempt in range(25):
             hall.init_debate(f"2026-01-06-{attempt}", "Which?")
-    taken_up = race(RUN, 8, tmp_path / "state", 25)
+    taken_up = race(RUN, 8, place, 25)
     for epochs in zip(*taken_up, strict=True):
         given = sorted(epoch for epoch in epochs if epoch is not None)
         assert given == list(range(1, len(given) + 1))  # a holder whose process has ended is followed at once
@@ -170,11 +181,11 @@ def test_of_processes_that_take_up_one_run_each_epoch_goes_to_one(tmp_path: Path
 
 
 @pytest.mark.parametrize("processes", PROCESSES)
-def test_processes_on_one_mediated_thread_pass_no_limit_and_lose_no_turn(processes: int, tmp_path: Path) -> None:
+def test_processes_on_one_mediated_thread_pass_no_limit_and_lose_no_turn(processes: int, place: str) -> None:
     rounds = rounds_of(processes)
-    with Hall.open(tmp_path / "state") as hall:
+    with Hall.open(place) as hall:
         hall.init_debate(THREAD, "Which?", "mediated", 2 * rounds, rounds)
-        outcomes = race(ONE_THREAD, processes, tmp_path / "state", rounds)
+        outcomes = race(ONE_THREAD, processes, place, rounds)
         check_ledger(hall, [turn for acknowledged, _ in outcomes for turn in acknowledged])
         shown = hall.get_debate(THREAD)
         assert shown["turn_count"] <= 2 * rounds
@@ -188,12 +199,12 @@ def test_processes_on_one_mediated_thread_pass_no_limit_and_lose_no_turn(process
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", PROCESSES)
-def test_processes_that_name_the_head_they_read_take_turns_up_to_the_limit(processes: int, tmp_path: Path) -> None:
+def test_processes_that_name_the_head_they_read_take_turns_up_to_the_limit(processes: int, place: str) -> None:
     rounds = rounds_of(processes)
     limit = processes * rounds - 3
-    with Hall.open(tmp_path / "state") as hall:
+    with Hall.open(place) as hall:
         hall.init_debate(THREAD, "Which?", "fixed", limit, 1000)
-        outcomes = race(EXPECTED_HEAD, processes, tmp_path / "state", rounds)
+        outcomes = race(EXPECTED_HEAD, processes, place, rounds)
         turns = [turn for acknowledged, _ in outcomes for turn in acknowledged]
         assert len(turns) == limit
         check_ledger(hall, turns)
@@ -201,10 +212,10 @@ def test_processes_that_name_the_head_they_read_take_turns_up_to_the_limit(proce
 
 
 @pytest.mark.parametrize("processes", PROCESSES)
-def test_processes_on_threads_of_their_own_do_not_disturb_each_other(processes: int, tmp_path: Path) -> None:
+def test_processes_on_threads_of_their_own_do_not_disturb_each_other(processes: int, place: str) -> None:
     rounds = rounds_of(processes)
-    heads = race(MANY_THREADS, processes, tmp_path / "state", rounds)
-    with Hall.open(tmp_path / "state") as hall:
+    heads = race(MANY_THREADS, processes, place, rounds)
+    with Hall.open(place) as hall:
         for number, kept in enumerate(heads):
             thread_id = f"2026-01-06-process-{number}"
             shown = hall.get_debate(thread_id)
