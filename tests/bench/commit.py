@@ -17,12 +17,17 @@ OLD, YOUNG = 10_000, 10  # turns that stand before the one that is measured
 
 def measure() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder, Hall.open(folder) as hall:
-        old = filled(hall, "old", OLD)
-        early, late = [], []
-        for number in range(PAIRS):
-            young = filled(hall, f"young-{number}", YOUNG)
-            early.append(timed(partial(hall.add_turn, f"young-{number}", next(young), CONTENT)))
-            late.append(timed(partial(hall.add_turn, "old", next(old), CONTENT)))
+        yield growth(hall)
+
+
+def growth(hall: Hall) -> Row:
+    """What a commit costs late in a debate of an empty hall."""
+    old = filled(hall, "old", OLD)
+    early, late = [], []
+    for number in range(PAIRS):
+        young = filled(hall, f"young-{number}", YOUNG)
+        early.append(timed(partial(hall.add_turn, f"young-{number}", next(young), CONTENT)))
+        late.append(timed(partial(hall.add_turn, "old", next(old), CONTENT)))
     ratio = median(late) / median(early)
     detail = f"{median(early) * 1e3:.3f} ms and {median(late) * 1e3:.3f} ms, {PAIRS} pairs"
-    yield Row(f"commit of a 2 KB turn at turn {OLD:,} over turn {YOUNG} of a young thread", ratio, 1.1, detail)
+    return Row(f"commit of a 2 KB turn at turn {OLD:,} over turn {YOUNG} of a young thread", ratio, 1.1, detail)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -16,6 +17,7 @@ from bench.row import Row
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.sqlite import SQLiteStore
+from orchestrator.hall.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hall"))  # as the tests of the hall have it
 
@@ -26,18 +28,21 @@ PAIRS = 20
 
 
 def measure() -> Iterator[Row]:
-    with tempfile.TemporaryDirectory() as folder:
-        store = SQLiteStore(prepare(Path(folder) / "state"))
-        fill(store, DEBATES)
-        with Hall.open(Path(folder) / "state") as hall:
-            first = _timed(lambda: hall.search_debates("kafka billing"))
-            names = [listed["thread_id"] for listed in hall.list_debates()]
-            verified = _timed(lambda: [hall.verify_debate(name) for name in names])
-            later, lists = [], []
-            for _ in range(PAIRS):
-                later.append(_timed(lambda: hall.search_debates("kafka billing")))
-                lists.append(_timed(hall.list_debates))
-        store.close()
+    with tempfile.TemporaryDirectory() as folder, closing(SQLiteStore(prepare(Path(folder) / "state"))) as store:
+        yield from searches(store)
+
+
+def searches(store: Store) -> Iterator[Row]:
+    """What searches cost over the debates that an empty store is filled with."""
+    fill(store, DEBATES)
+    hall = Hall(store)
+    first = _timed(lambda: hall.search_debates("kafka billing"))
+    names = [listed["thread_id"] for listed in hall.list_debates()]
+    verified = _timed(lambda: [hall.verify_debate(name) for name in names])
+    later, lists = [], []
+    for _ in range(PAIRS):
+        later.append(_timed(lambda: hall.search_debates("kafka billing")))
+        lists.append(_timed(hall.list_debates))
     detail = f"{first:.2f} s and {verified:.2f} s"
     yield Row(f"first search over {DEBATES:,} debates over verifying each", first / verified, 3.0, detail)
     detail = f"{median(later) * 1e3:.0f} ms and {median(lists) * 1e3:.0f} ms, {PAIRS} pairs"
