@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from halls import hall_in
 from many import fill
 
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.hall import sqlite
+from orchestrator.hall.hall import Hall
+from postgres import fresh_hall, needs_postgres
 
 pytestmark = pytest.mark.slow
 COUNT = 1_000
@@ -22,21 +23,22 @@ SAID = "請求をカフカに移すべきか。Straße, naïve café, 🚀 “qu
 Search = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("thousand") / "state"
-    with hall_in(folder) as hall:
-        fill(hall._store, COUNT, words=60)
-        hall.init_debate("2027-01-01-kafka", "Kafka?")
-        hall.add_turn(
-            "2027-01-01-kafka", "Wind", "請求をカフカに移すべきか。Straße, naïve café, 🚀 “quoted words”, 'AND' OR *"
-        )
-    return folder
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def thousand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a hall of a thousand debates is."""
+    with ExitStack() as stack:
+        on_postgres = request.param == "postgres"
+        place = stack.enter_context(fresh_hall()) if on_postgres else str(tmp_path_factory.mktemp("thousand") / "state")
+        with Hall.open(place) as hall:
+            fill(hall._store, COUNT, words=60)
+            hall.init_debate("2027-01-01-kafka", "Kafka?")
+            hall.add_turn("2027-01-01-kafka", "Wind", SAID)
+        yield place
 
 
 @pytest.fixture
-def search(thousand: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
-    monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(thousand))
+def search(thousand: str, monkeypatch: pytest.MonkeyPatch) -> Search:
+    monkeypatch.setenv("DEBATE_HALL_STORE", thousand)
 
     def found(*arguments: str) -> dict[str, Any]:
         result = CliRunner().invoke(debate_hall, ["search", "--json", *arguments])
@@ -102,8 +104,8 @@ def test_a_thousand_debates_that_did_not_change_are_not_read_again(
     assert search("nowhere")["hits"] == []
 
 
-def test_a_new_turn_is_found_and_a_redacted_one_is_not(search: Search, thousand: Path) -> None:
-    with hall_in(thousand) as hall:
+def test_a_new_turn_is_found_and_a_redacted_one_is_not(search: Search, thousand: str) -> None:
+    with Hall.open(thousand) as hall:
         hall.init_debate("2027-02-01-new", "Which?")
         hall.add_turn("2027-02-01-new", "Wind", "A heronry of words.")
         (hit,) = search("heronry")["hits"]
