@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from halls import HastyStore, hall_in
+from halls import HastyStore, counting_salts, hall_in, ticking_clock
 
 from octave_oracle import oracle
 from orchestrator.hall.folder import prepare
@@ -21,9 +21,27 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hall(folder: Path) -> Iterator[Hall]:
-    with hall_in(folder) as hall:
-        yield hall
+def hall(request: pytest.FixtureRequest) -> Iterator[Hall]:
+    if getattr(request, "param", "sqlite") == "postgres":
+        schema = request.getfixturevalue("schema")
+        empty(schema)
+        opened = Hall(open_store(address_of(schema)), clock=ticking_clock(), salt=counting_salts())
+    else:
+        opened = hall_in(request.getfixturevalue("folder"))
+    with opened:
+        yield opened
+
+
+# What these show of a hall, and ask for none of its files, is shown on PostgreSQL too.
+ON_POSTGRES = {"test_following", "test_hall", "test_journal_erasure", "test_redaction", "test_search_debates"}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    defined = metafunc.definition._fixtureinfo.name2fixturedefs.get("hall")
+    ours = defined is not None and defined[-1].func.__module__ == __name__
+    if ours and metafunc.module.__name__ in ON_POSTGRES and not {"folder", "tmp_path"} & set(metafunc.fixturenames):
+        on_postgres = pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])
+        metafunc.parametrize("hall", ["sqlite", on_postgres], indirect=True)
 
 
 @pytest.fixture(scope="session")
