@@ -171,10 +171,20 @@ def _without_waiting(connect: Callable[..., sqlite3.Connection]) -> Callable[...
     return hasty
 
 
+def _store() -> type[Any]:
+    """The class of the store that the process is about to open."""
+    if "DEBATE_HALL_STORE" not in os.environ:
+        return SQLiteStore
+    from orchestrator.hall.postgres import PostgresStore  # here: to load it takes a while
+
+    return PostgresStore
+
+
 def install(fate: Fate) -> None:
+    store = _store()
     for name in TRANSACTIONS:
-        setattr(SQLiteStore, name, fate.around(name, getattr(SQLiteStore, name)))
-    SQLiteStore._transaction = fate.alone(SQLiteStore._transaction)  # type: ignore[method-assign]
+        setattr(store, name, fate.around(name, getattr(store, name)))
+    store._transaction = fate.alone(store._transaction)
     SQLiteStore._connect = _without_waiting(SQLiteStore._connect)  # type: ignore[method-assign]
     sys.modules["litellm"] = Client(fate)
 

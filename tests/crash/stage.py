@@ -51,12 +51,13 @@ class Stage:
     Args:
         folder: an empty one.
         server: the provider that answers for all three roles.
+        store: the address of an empty hall; else it is in a folder of its own.
 
     Attributes:
         begin: how the debate is begun.
     """
 
-    def __init__(self, folder: Path, server: ModelServer) -> None:
+    def __init__(self, folder: Path, server: ModelServer, store: str | None = None) -> None:
         self.folder, self.server = folder, server
         self.begin: tuple[str, ...] = BEGIN
         self._started: list[subprocess.Popen[bytes]] = []
@@ -64,6 +65,9 @@ class Stage:
         (folder / "here.yaml").write_text(server.models_file())
         mine = {"DEBATE_HALL_STATE_DIR": folder / "state", "XDG_CONFIG_HOME": folder / "config", "HOME": folder}
         self.environment = {**_without_settings(os.environ), **{name: str(place) for name, place in mine.items()}}
+        self._store = store
+        if store is not None:
+            self.environment["DEBATE_HALL_STORE"] = store
 
     def start(self, *arguments: str, **fate: Any) -> subprocess.Popen[bytes]:
         """Starts `run-debate` with a `doomed.Fate`."""
@@ -98,7 +102,12 @@ class Stage:
         return listed["run"]
 
     def hall(self) -> Hall:
-        return Hall.open(self.folder / "state")
+        return Hall.open(self._store or self.folder / "state")
+
+    def rows(self) -> object:
+        """All that the hall holds of the debate."""
+        with self.hall() as hall:
+            return hall._store.whole(THREAD)
 
     def await_calls(self, number: int) -> None:
         """Waits until the provider has got so many calls."""

@@ -13,7 +13,6 @@ from stage import BEGIN, BEHIND_THE_CLOSE, RESUME, WALLS_INTENDED, Stage, ended
 
 from building import THREAD
 from endpoint import rate_limited
-from hall.halls import dump
 
 pytestmark = pytest.mark.slow
 
@@ -40,14 +39,14 @@ def files(stage: Stage) -> dict[str, bytes]:
 
 def assert_woken_too_late(stage: Stage, sleeper: subprocess.Popen[bytes], successor: int, in_flight: int) -> None:
     """Lets a process wake up after its thread was taken over; it says by whom, and changes nothing."""
-    rows, left, calls = dump(stage.folder / "state"), files(stage), len(stage.server.calls)
+    rows, left, calls = stage.rows(), files(stage), len(stage.server.calls)
     os.kill(sleeper.pid, signal.SIGCONT)
     woken = ended(sleeper)
     assert woken.code == 3, woken.told
     assert woken.outcome["error"]["code"] == "lease_lost"
     assert f"process {successor} on {socket.gethostname()} has taken it over" in woken.told
     assert "--resume" not in woken.told
-    assert dump(stage.folder / "state") == rows
+    assert stage.rows() == rows
     assert {name: text for name, text in files(stage).items() if name != "unused-drafts-elsewhere.json"} == left
     assert len(stage.server.calls) - calls <= in_flight, "it asked for more"
 
