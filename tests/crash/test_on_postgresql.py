@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from promises import assert_nothing_lost_nothing_twice
@@ -17,10 +18,14 @@ from test_kills import PLACES as KILLED_AT
 from test_sleepers import PLACES as ASLEEP_AT
 from test_sleepers import assert_taken_over, await_asleep, put_to_sleep
 
-from endpoint import ModelServer
+from endpoint import Call, ModelServer
+from endpoint_voices import plausible
+from orchestrator.hall.store import migrate
 from postgres import fresh_hall, needs_postgres
+from postgres_cluster import PASSWORD, Cluster, cluster, program
 
 pytestmark = [pytest.mark.slow, needs_postgres]
+has_a_server = pytest.mark.skipif(program("initdb") is None, reason="there is no initdb to make a server with")
 
 
 @pytest.fixture
@@ -81,3 +86,51 @@ def test_of_processes_that_go_on_at_once_one_does_and_the_others_are_told(stage:
     assert went_on
     for process in went_on:
         assert_nothing_lost_nothing_twice(stage, process)
+
+
+# ------------------------------------------------------------------------------------------------- the server is lost
+
+
+@pytest.fixture
+def lost(tmp_path: Path) -> Iterator[tuple[Stage, Cluster]]:
+    """A debate's place whose hall is on a server of its own."""
+    with ModelServer(deadline_s=60) as provider, cluster() as server:
+        migrate(server.address())
+        stage = Stage(tmp_path, provider, server.address())
+        yield stage, server
+        stage.clear()
+
+
+@has_a_server
+def test_a_run_whose_server_is_away_for_a_while_waits_for_it(lost: tuple[Stage, Cluster]) -> None:
+    stage, server = lost
+
+    def reply(call: Call) -> str:
+        """The first answer comes when there is nowhere to keep it."""
+        if call.number == 1:
+            server.stop()
+            Timer(2, server.start).start()
+        return plausible(call)
+
+    stage.server.reply = reply
+    assert_nothing_lost_nothing_twice(stage, stage.run(*BEGIN))
+
+
+@has_a_server
+def test_a_run_whose_server_dies_in_the_middle_of_commits_goes_on_with_all_that_was_paid_for(
+    lost: tuple[Stage, Cluster],
+) -> None:
+    stage, server = lost
+    outcome, kills = None, 0
+    while outcome is None or outcome.code != 0:
+        process = stage.start(*(RESUME if outcome and stage.is_open() else BEGIN))
+        asked = len(stage.server.calls)
+        if kills < 4:
+            stage.await_calls(asked + 1 + 2 * kills)
+            server.kill()
+            server.start()
+            kills += 1
+        outcome = ended(process)
+        assert outcome.code in (0, 2, 3), outcome.told
+        assert PASSWORD not in outcome.told + outcome.answer
+    assert_nothing_lost_nothing_twice(stage, outcome)
