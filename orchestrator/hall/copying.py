@@ -31,7 +31,7 @@ def copy_threads(source: Store, target: Store) -> Iterator[Copied]:
     Raises:
         StoreError: one of the stores cannot be used; what was copied until then is whole.
     """
-    hall = Hall(source)
+    hall = Hall(source, clock=source.now)
     threads = sorted(source.listed(), key=lambda listed: listed.state.opened_at if listed.state else "")
     for listed in threads:
         try:
@@ -52,7 +52,7 @@ def copy_reviews(source: Store, target: Store) -> int:
         ThreadExists: a time of one stands there otherwise, or a delivery has come less far than here.
         StoreError
     """
-    desk = Hall(source).reviews
+    desk = Hall(source, clock=source.now).reviews
     rows, deliveries = source.reviews(), source.deliveries()
     for row in rows:
         if desk.is_held(row):

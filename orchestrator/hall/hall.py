@@ -54,7 +54,8 @@ class Hall(Writer):
         Raises:
             StoreError: the place cannot be used.
         """
-        return cls(open_store(location))
+        store = open_store(location)
+        return cls(store, clock=store.now)
 
     def under(self, lease: Lease) -> Hall:
         """Returns this hall for the run that holds a lease; only this one is to be closed."""

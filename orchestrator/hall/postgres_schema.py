@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from select import POLLIN, poll
 from time import monotonic
 from typing import Any
@@ -66,6 +67,7 @@ class PostgresSchema:
             self._parameters = _parameters(address)
             with psycopg.connect("", **self._parameters) as db:
                 _require_format(db, self._shown, len(formats))
+                self._set_clock(db)
         self._pool = ConnectionPool(
             connection_class=Connection,
             kwargs=self._parameters,
@@ -74,12 +76,22 @@ class PostgresSchema:
             max_idle=60,
             timeout=_ANOTHER_TRY_S,  # the pool alone would try less and less often
             reconnect_timeout=_ANOTHER_TRY_S / 2,
+            configure=self._set_clock,
             check=_check,
             open=True,
         )
 
     def close(self) -> None:
         self._pool.close()
+
+    def now(self) -> datetime:
+        """Returns what time it is on the server, as far as it was asked last: clocks of machines may differ."""
+        told, at = self._clock
+        return told + timedelta(seconds=monotonic() - at)
+
+    def _set_clock(self, db: psycopg.Connection[Any]) -> None:
+        (told,) = db.execute("SELECT clock_timestamp()").fetchone() or (datetime.now(UTC),)
+        self._clock = told.astimezone(UTC), monotonic()
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator.errors import StaleHead
@@ -177,6 +178,9 @@ class SQLiteStore(SQLiteReviews):
             for name, head, state, topic, planned, opening, *run in rows
         )
         return newest_first(threads)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     def erase_traces(self) -> bool:
         return self._erase_traces(CHECKPOINT_TIMEOUT_MS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -221,6 +222,9 @@ class Store(ReviewStore, Protocol):
         """
 
     def journal(self, thread_id: str) -> Sequence[StoredRecord]: ...
+
+    def now(self) -> datetime:
+        """Returns what time it is for all that share the store, in UTC: by its server's clock, where it has one."""
 
     def erase_traces(self) -> bool:
         """Removes what deleted texts left behind in the store's own files, an index of their words among them.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -22,11 +23,13 @@ from orchestrator.hall.address import read as read_address
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.entries import Link, Note
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.holder import Holder
 from orchestrator.hall.journal import JournalLine
 from orchestrator.hall.postgres import FORMATS, PostgresStore
 from orchestrator.hall.postgres_formats import HOLD_WORDS
 from orchestrator.hall.postgres_runs import locked_row
 from orchestrator.hall.review_rows import CheckRow, ReviewNotes
+from orchestrator.hall.runs import RunDesk
 from orchestrator.hall.search import read
 from orchestrator.hall.store import Report, format_at, migrate, open_store
 from orchestrator.hall.terms import LinkKind
@@ -231,6 +234,35 @@ def test_a_store_that_was_closed_says_so(schema: str) -> None:
     store.close()
     with pytest.raises(StoreUnavailable, match="was closed"):
         store.listed()
+
+
+def test_all_go_by_the_clock_of_the_server_whatever_their_own_says(
+    schema: str, beside: psycopg.Connection[Any]
+) -> None:
+    """In a process of its own, whose clock is an hour late."""
+    script = (
+        "import sys, datetime as module\n"
+        "class Late(module.datetime):\n"
+        "    @classmethod\n"
+        "    def now(cls, tz=None): return super().now(tz) - module.timedelta(hours=1)\n"
+        "module.datetime = Late\n"
+        "from orchestrator.hall.hall import Hall\n"
+        "with Hall.open(sys.argv[1]) as hall:\n"
+        "    hall.init_debate('2026-01-06-late', 'Which?')\n"
+        "    hall.runs.begin('2026-01-06-late')\n"
+        "    print(Late.now(module.UTC).isoformat())\n"
+    )
+    empty(schema)
+    command = [sys.executable, "-c", script, address_of(schema)]
+    late = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    with Hall.open(address_of(schema)) as hall:
+        row = hall.runs.row("2026-01-06-late")
+        (at,) = beside.execute("SELECT clock_timestamp()").fetchone() or ()
+        assert row is not None
+        assert at - datetime.fromisoformat(late) > timedelta(minutes=59), "its clock was late indeed"
+        assert timedelta(0) < at - datetime.fromisoformat(row.beat_at) < timedelta(minutes=1)
+        elsewhere = RunDesk(hall._store, hall._clock, Holder("another host", 8))
+        assert elsewhere.is_alive(row)
 
 
 def _await_waiting(db: psycopg.Connection[Any]) -> None:
