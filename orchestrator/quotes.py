@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
@@ -32,16 +32,14 @@ class Word(NamedTuple):
     spaced: bool
 
 
-def words_of(text: str) -> Iterator[Word]:
+@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
+def words_of(text: str) -> tuple[Word, ...]:
     """The words of a text in their order: runs of letters, digits and marks."""
     if text.isascii():  # the same, several times faster
-        for match in _ASCII_WORD.finditer(text.lower()):
-            yield Word(match[0], match.start(), match.end(), True)
-        return
+        return tuple(Word(match[0], *match.span(), True) for match in _ASCII_WORD.finditer(text.lower()))
     marks = {each for each in set(text) if unicodedata.category(each)[0] == "M"}
-    for match in _word(frozenset(marks)).finditer(text):
-        start, end = match.span()
-        yield Word(_folded(match[0]), start, end, match.lastgroup == "spaced")
+    words = _word(frozenset(marks)).finditer(text)
+    return tuple(Word(_folded(match[0]), *match.span(), match.lastgroup == "spaced") for match in words)
 
 
 def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
@@ -65,12 +63,12 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
     runs = [_runs(source, length) for source in sources]
     if all(of_source.isdisjoint(own) for of_source in runs):
         return None
-    said, folded = list(words_of(text)), _spoken(text)
+    said, folded = words_of(text), _spoken(text)
     first = next(at for at in count() if any(folded[at : at + length] in of_source for of_source in runs))
     return text[said[first].start : said[first + length - 1].end]
 
 
-@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
+@lru_cache(maxsize=64)
 def _runs(source: str, length: int) -> frozenset[tuple[str, ...]]:
     said = _spoken(source)
     return frozenset(said[at : at + length] for at in range(len(said) - length + 1))
