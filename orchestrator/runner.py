@@ -301,10 +301,10 @@ class _Runner:
                 continue
             try:
                 await in_thread(
-                    self.hall.close_debate,
+                    self.hall.close_run,
                     self.thread_id,
                     ending.synthesis,
-                    status=ending.status,
+                    ending.status,
                     expected_head=debate.head,
                     record=ending.record,
                 )
