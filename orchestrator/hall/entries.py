@@ -228,8 +228,8 @@ def parse(text: str) -> Entry:
     Raises:
         InvalidInput: it is not the canonical form of an entry of this version.
     """
-    canonical.require_text(text)
     try:
+        canonical.require_text(text)
         members = json.loads(text)
         is_canonical = canonical.encoded(members) == text and not ("null" in text and _holds_null(members))
         version = members.pop("v")

@@ -17,6 +17,7 @@ from orchestrator.hall.entries import (
     Closed,
     Entry,
     FloorGiven,
+    Opened,
     Refined,
     Turn,
     Vote,
@@ -164,5 +165,5 @@ def test_what_an_entry_always_says_is_missed() -> None:
     members = json.loads(text)
     assert members.pop("marks") == []
     for wrong in (members, {**json.loads(text), "recipe": None}):
-        with pytest.raises(InvalidInput, match="marks|canonical"):
+        with pytest.raises(InvalidInput, match=r"marks|canonical"):
             parse(json.dumps(wrong, sort_keys=True, separators=(",", ":")))
