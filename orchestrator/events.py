@@ -327,7 +327,8 @@ class Told:
 
     def as_dict(self) -> dict[str, Any]:
         """The event as JSON values, amounts as decimal strings; what is kept apart is left out."""
-        values = {name: getattr(self.event, name) for name in _told_of(type(self.event))}
+        kind: Any = type(self.event)
+        values = {name: getattr(self.event, name) for name in _told_of(kind)}
         members = {name: format(one, "f") if isinstance(one, Decimal) else one for name, one in values.items()}
         place = {"v": VERSION, "seq": self.seq, "at": self.at, "thread_id": self.thread_id}
         return {**place, "type": self.event.type, **members}
