@@ -57,7 +57,7 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
         Exactly that many words, from the first to the last, or None where there is no such run.
     """
     length = min(words, max((len(_spoken(source)) for source in sources), default=0))
-    if length == 0:
+    if length == 0 or not any(_may_share(text, source, length) for source in sources):
         return None
     own = _runs(text, length)
     runs = [_runs(source, length) for source in sources]
@@ -66,6 +66,22 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
     said, folded = words_of(text), _spoken(text)
     first = next(at for at in count() if any(folded[at : at + length] in of_source for of_source in runs))
     return text[said[first].start : said[first + length - 1].end]
+
+
+def _may_share(text: str, source: str, length: int) -> bool:
+    """Whether two texts may have a run of so many words in common: mostly not, and that is seen at once.
+
+    Any such run covers one of the blocks of half as many words into which the text is cut.
+    """
+    block, said, told = (length + 1) // 2, _spoken(text), _in_a_row(source)
+    places = range(0, len(said) - block + 1, block)
+    return any(f" {' '.join(said[at : at + block])} " in told for at in places)
+
+
+@lru_cache(maxsize=64)
+def _in_a_row(source: str) -> str:
+    """The words of a text with a blank around each."""
+    return f" {' '.join(_spoken(source))} "
 
 
 @lru_cache(maxsize=64)

@@ -363,3 +363,48 @@ async def test_after_a_redaction_what_was_asked_before_is_known_no_more_and_is_a
     assert len([request for request in checklists if request.task.round == 1]) == 3
     assert len(turns_of(run.debate)) == 9
     assert run.spent.input == 100 * (4 + len(model.requests))
+
+
+async def test_what_comes_at_once_is_written_in_few_transactions(
+    hall: Hall, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = await journal.intend([ask(slot=f"R1.Wall.{n}") for n in range(6)], [BOUND] * 6)
+    kept = []
+    keep = hall.runs.keep
+    monkeypatch.setattr(hall.runs, "keep", lambda lease, lines: (kept.append(len(lines)), keep(lease, lines)))
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            for number in numbers:
+                group.start_soon(journal.heard, number, Reply(f"Words {number}.", "test/wall", USAGE))
+    assert sum(kept) == 6
+    assert len(kept) <= 2  # the first, and those that waited for it
+    assert sorted(outcome.intent for outcome in outcomes(hall)) == numbers
+    assert journal.spent.output == 6 * USAGE.output
+
+
+async def test_a_failure_that_nobody_foresaw_is_that_of_one_record_alone(
+    hall: Hall, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = await journal.intend([ask(slot=f"R1.Wall.{n}") for n in range(3)], [BOUND] * 3)
+    keep, tries = hall.runs.keep, count()
+
+    def keep_at_last(lease: Lease, lines: list[JournalLine]) -> None:
+        if next(tries) == 0:
+            raise ZeroDivisionError
+        keep(lease, lines)
+
+    monkeypatch.setattr(hall.runs, "keep", keep_at_last)
+    failed: list[int] = []
+
+    async def hear(number: int) -> None:
+        try:
+            await journal.heard(number, Reply(f"Words {number}.", "test/wall", USAGE))
+        except ZeroDivisionError:
+            failed.append(number)
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            for number in numbers:
+                group.start_soon(hear, number)
+    assert len(failed) == 1
+    assert sorted(outcome.intent for outcome in outcomes(hall)) == [each for each in numbers if each not in failed]
