@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from orchestrator import refusal
 from orchestrator.agenda import (
     answering_round,
     closing_round,
@@ -109,6 +110,7 @@ async def hold_debate(
     """
 
     async def work(held: Held) -> None:
+        await in_thread(refusal.patterns)
         assigning = Assigning(plan, held.drafting.budget)
         settling = Settling(plan, held.drafting, held.commits, Asking(plan))
         runner = _Runner(held.hall, plan, plan, thread_id, held.drafting, held.commits, assigning, settling, people)
