@@ -12,7 +12,7 @@ import json
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, cast
 import anyio
 
 from orchestrator.budget import Bound, taken, total_bound
-from orchestrator.errors import DebateError, ModelError
+from orchestrator.errors import ModelError
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record
@@ -98,7 +98,7 @@ class Journal:
         self._intents: dict[int, JournalLine] = {}  # by number
         self._attempts = Counter[tuple[str, str]]()  # by slot and step
         self._ended = defaultdict[tuple[str, str], list[JournalLine]](list)  # outcomes, by slot and step
-        self._writing, self._waiting = anyio.Lock(), list[_Writing]()
+        self._writing = anyio.Lock()
         self._add(lines)
 
     @classmethod
@@ -235,51 +235,16 @@ class Journal:
                     self._ended[_seat(cast(Intent, self._intents[outcome.intent].record))].append(line)
 
     async def _write(self, records: Sequence[tuple[Record, str | None, str | None]]) -> list[int]:
-        """Writes records down, and returns their numbers; even while it is being cancelled."""
-        own = _Writing(records)
-        self._waiting.append(own)
-        try:
-            with anyio.CancelScope(shield=True):
-                async with self._writing:
-                    if not own.is_over:
-                        await self._write_all()
-        finally:
-            if not own.is_over:  # something failed that nobody foresaw; who waits beside it tries by himself
-                self._waiting.remove(own)
-        if own.error is not None:
-            raise own.error
-        return own.numbers
-
-    async def _write_all(self) -> None:
-        """Writes what all wait for in one transaction: replies of a batch come at once, and each waits for the disk."""
-        waiting = tuple(self._waiting)
-        records = [record for each in waiting for record in each.records]
-        first = len(self._lines)
-        lines = [JournalLine(first + n, *record) for n, record in enumerate(records)]  # numbers without a gap
-        error: DebateError | None = None
-        try:
-            await in_thread(self._hall.runs.keep, self._lease, lines)
-            self._add(lines)
-        except DebateError as problem:
-            error = problem
-        del self._waiting[: len(waiting)]
-        for each in waiting:
-            each.is_over, each.error = True, error
-            each.numbers = [line.number for line in lines[: len(each.records)]]
-            lines = lines[len(each.records) :]
+        with anyio.CancelScope(shield=True):
+            async with self._writing:  # numbers follow one another without a gap
+                first = len(self._lines)
+                lines = [JournalLine(first + n, *record) for n, record in enumerate(records)]
+                await in_thread(self._hall.runs.keep, self._lease, lines)
+                self._add(lines)
+        return [line.number for line in lines]
 
     def _now(self) -> str:
         return iso_utc(self._clock(), "milliseconds")
-
-
-@dataclass(slots=True, eq=False)
-class _Writing:
-    """Records on their way into the journal: their numbers, or why they could not be written."""
-
-    records: Sequence[tuple[Record, str | None, str | None]]
-    is_over: bool = False
-    numbers: list[int] = field(default_factory=list)
-    error: DebateError | None = None
 
 
 _NEVER_MADE = "never_made"
