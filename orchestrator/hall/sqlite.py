@@ -238,7 +238,7 @@ def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
 def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
     """The threads that are about one: their runs were asked with its words, and may have been answered with them."""
     linked = "iif(json_valid(stored), json_extract(stored, '$.link.thread_id'), NULL)"
-    asked = f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ? ORDER BY no"
+    asked = f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ? COLLATE NOCASE ORDER BY no"
     return [no for (no,) in db.execute(asked, (thread_id,))]
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
-from threads import HERE, THERE, add, begin, redact, turn
+from threads import HERE, OPENED, THERE, add, begin, redact, sealed, turn
 
 from orchestrator.errors import LeaseLost
+from orchestrator.hall import ledger
+from orchestrator.hall.entries import Link
 from orchestrator.hall.holder import Holder, RunRow
 from orchestrator.hall.review_rows import Delivery, ReviewClaim, ReviewNotes, ReviewRow
 from orchestrator.hall.store import Store
+from orchestrator.hall.terms import LinkKind
 
 FILE = "/a/reviews.yaml"
 OVER = ReviewNotes(outcome="unchanged", why="nothing changed")
@@ -129,3 +133,14 @@ def test_a_delivery_moves_only_from_the_state_that_it_is_in(opener: Callable[[],
     assert elsewhere.move_delivery("weekly/1", "webhook", "intended", "sent", "12")
     assert store.delivery("weekly/1", "webhook") == Delivery("sent", 2, "12")
     assert store.delivery("weekly/1", "folder") is store.delivery("weekly/2", "webhook") is None
+
+
+def test_the_threads_that_are_linked_to_one_are_found_the_oldest_first(store: Store) -> None:
+    about = begin(store, "Thread")
+    for name, thread_id in (("second", "thread"), ("first", "THREAD"), ("other", "second")):
+        link = Link(LinkKind.REVIEWS, thread_id, about.head)
+        opening = sealed(name, None, replace(OPENED, link=link))
+        store.create(opening, ledger.standing(opening, None), None)
+    assert store.linked_to("thread") == ["second", "first"]
+    assert store.linked_to("second") == ["other"]
+    assert list(store.linked_to("other")) == []
