@@ -9,26 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import reviewing
 from github import GitHub
-from page import fitting, page_of
+from held import STOPPED, as_name, ask, failing, put_outcome, tell_failure, write_page
 from pull_request import DIFF, PullRequest, write_down
-from workflow import ActionError, Kind, annotate, as_step, given, muted, put, summarise, switch, variable
+from workflow import ActionError, annotate, as_step, given, put, summarise, switch, variable
 
 MATERIAL, CHECKOUT = "pull-request", "checkout"
 _OPTIONS = ("TIER", "CONTEXT_LIMIT", "COST_LIMIT", "TIME_LIMIT", "ON_FAILURE")
-_WITHHELD = re.compile(r"ACTIONS_.*|INPUT_.*|GITHUB_(TOKEN|OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)")
-_MOST_SUMMARY = 250_000  # characters; GitHub takes a MiB of a step
-_STOPPED = (3, 5)  # there is no decision, and the turns stand
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,7 @@ class Desk:
     def cleared(cls, pull: PullRequest) -> Desk:
         """An empty folder for one debate of this job."""
         recipe = given("RECIPE")
-        name = _as_name(given("NAME") or f"run-debate-{Path(recipe).stem}")
+        name = as_name(given("NAME") or f"run-debate-{Path(recipe).stem}")
         folder = Path(variable("RUNNER_TEMP")) / "run-debate" / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -95,25 +90,15 @@ class Desk:
         ]
 
     def run(self, command: str, arguments: Sequence[str]) -> tuple[int, str]:
-        """Runs a command of run-debate; its progress goes to the log, its answer comes back."""
-        program = Path(sys.executable).with_name(command)
-        inherited = {name: value for name, value in os.environ.items() if not _WITHHELD.fullmatch(name)}
-        hall = str(self.folder.parent / "hall")
-        with muted():
-            ended = subprocess.run(
-                [str(program), *arguments],
-                cwd=self.folder,
-                env={"DEBATE_HALL_STATE_DIR": hall} | inherited,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                encoding="utf-8",
-                check=False,
-            )
-        return ended.returncode, ended.stdout
+        """Runs a command of run-debate."""
+        return ask(self.folder, command, arguments)
 
 
 def main() -> None:
-    failing = _failing()
+    if given("REVIEW"):
+        reviewing.main()
+        return
+    failing_codes = failing()
     pull = PullRequest.of_event()
     desk = Desk.cleared(pull)
     put(name=desk.name)
@@ -126,35 +111,13 @@ def main() -> None:
             "warning", f"Not debated, since GitHub shows no diff or the name is a secret's: {', '.join(kept_back)}"
         )
     code, result = _held(desk)
-    put(
-        exit_code=str(code),
-        status=str(result.get("status") or ""),
-        thread_id=str(result.get("thread_id") or ""),
-        fails=str(code in failing).lower(),
-    )
-    if code in _STOPPED and result.get("thread_id"):
+    if code in STOPPED and result.get("thread_id"):
         desk.run("debate-hall", ["export", result["thread_id"], "--out", str(desk.results / "debate.json")])
-    if desk.results.is_dir() and any(desk.results.iterdir()):
-        put(folder=str(desk.results))
-    for output, file in (("decision", "decision.md"), ("report", "report.html")):
-        if (desk.results / file).exists():
-            put(**{output: str(desk.results / file)})
-    page = page_of(result, desk.results / "decision.md", desk.pull.head, kept_back)
+    put_outcome(code, result, code in failing_codes, desk.results)
+    page = write_page(desk.folder, result, desk.results, desk.pull.head, kept_back)
     if page is not None:
-        (desk.folder / "page.md").write_text(page, encoding="utf-8")
-        put(page=str(desk.folder / "page.md"))
-        summarise(fitting(page, _MOST_SUMMARY))
-    if result.get("error"):
-        kind: Kind = "error" if code in failing else "warning"
-        annotate(kind, f"run-debate ended with exit code {code}: {result['error']['message']}")
-
-
-def _failing() -> frozenset[int]:
-    """The exit codes that fail the job."""
-    codes = given("FAIL_ON").replace(",", " ").split()
-    if not all(code.isascii() and code.isdecimal() and 0 < int(code) < 256 for code in codes):
-        raise ActionError(f"fail-on is {given('FAIL_ON')[:80]!r}. Give exit codes such as 1,2,7, or nothing.")
-    return frozenset(map(int, codes))
+        put(page=str(page))
+    tell_failure("run-debate", code, result.get("error"), code in failing_codes)
 
 
 def _can_speak(desk: Desk) -> bool:
@@ -194,11 +157,6 @@ def _below_checkout(name: str) -> str:
     """A file of the checkout as it is seen from the desk; a name stays a name."""
     is_file = "/" in name or name.lower().endswith((".yaml", ".yml"))
     return f"{CHECKOUT}/{name}" if is_file else name
-
-
-def _as_name(words: str) -> str:
-    """A name for comment and artefact that nothing in it can break."""
-    return re.sub(r"[^A-Za-z0-9._]+", "-", words).strip(".-")[:80] or "run-debate"
 
 
 if __name__ == "__main__":

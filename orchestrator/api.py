@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from functools import partial, wraps
@@ -21,6 +22,7 @@ from pydantic import ValidationError
 
 from orchestrator.background import hold
 from orchestrator.drafts import Paid
+from orchestrator.earlier import Earlier, earlier_decision
 from orchestrator.errors import RunPaused, UsageError
 from orchestrator.events import Reader
 from orchestrator.hall.hall import Hall
@@ -60,6 +62,7 @@ async def run_debate(
     context: Paths = (),
     context_limit: int | None = None,
     adr: Paths = (),
+    since: str | None = None,
     cost_limit: Decimal | float | str | None = None,
     token_limit: int | None = None,
     time_limit: float | None = None,
@@ -84,6 +87,7 @@ async def run_debate(
         context: evidence: files, folders, globs, `git:main..HEAD`.
         context_limit: the most tokens of evidence, 4 bytes to each.
         adr: folders of earlier decisions, as evidence.
+        since: the thread whose decision it starts from, to supersede or confirm it; with what has changed, as evidence.
         cost_limit, token_limit, time_limit: US dollars, tokens in and out together, seconds: no more is taken.
         assume_price: what a model of unknown price costs, `IN/OUT` in US dollars per million tokens.
         on_failure: `pause`, or `degrade`: go on without a seat that cannot be heard.
@@ -117,11 +121,13 @@ async def run_debate(
         adr=_listed(adr),
         context_limit=context_limit,
     )
-    plan = await in_thread(_plan, recipe, wanted)
+    earlier = await _earlier(hall, since)
+    plan = await in_thread(_plan, recipe, replace(wanted, earlier=earlier))
     Switchboard(model).require(plan.routes)
+    link = earlier.link if earlier else None
     async with _open(hall) as place:
         ids = ids_for(topic, datetime.now().astimezone().date())
-        opened = await in_thread(open_at_free_id, place, plan, topic, thread_id, ids)
+        opened = await in_thread(open_at_free_id, place, plan, topic, thread_id, ids, link)
         return await _held(place, plan, opened, FIRST, model, on_event)
 
 
@@ -185,6 +191,13 @@ async def _held(
 def _plan(recipe: str | Path | Recipe, wanted: Wanted) -> Plan:
     loaded = recipe if isinstance(recipe, Recipe) else load_recipe(recipe)
     return prepare_recipe(loaded, wanted, os.environ, Path.cwd())
+
+
+async def _earlier(hall: Hall | None, since: str | None) -> Earlier | None:
+    if since is None:
+        return None
+    async with _open(hall) as place:
+        return await in_thread(earlier_decision, place, since)
 
 
 @asynccontextmanager

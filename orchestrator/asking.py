@@ -24,6 +24,7 @@ from orchestrator.decision.ballot import (
     standing_objections,
 )
 from orchestrator.decision.people import answers_in, unanswered
+from orchestrator.decision.reviewed import reviewed_in
 from orchestrator.drafts import Assignment
 from orchestrator.errors import InvalidInput
 from orchestrator.hall.debate import Debate
@@ -85,10 +86,11 @@ class Asking:
         objections = [Material("the objections that stand", _listed_objections(standing))] if standing else []
         material = (Material("the synthesis to account for", synthesis), *self._constraints(case), *objections)
         earlier = [piece.id for piece in self.plan.evidence if piece.kind == "adr"]
-        ledger = Ledger(synthesis, case.constraints, case.grounds)
+        reviewed = reviewed_in(self.plan.evidence, debate)
+        ledger = Ledger(synthesis, case.constraints, case.grounds, reviewed)
 
         def tell(task: Task) -> str:
-            return account_instruction(task, case.constraints, earlier)
+            return account_instruction(task, case.constraints, earlier, reviewed)
 
         def lacking(text: str) -> str | None:
             return _told(account_problems(read(text, Account), ledger))

@@ -203,11 +203,14 @@ def refine_instruction(task: Task, constraints: Sequence[Constraint], objections
     return "\n".join(lines)
 
 
-def account_instruction(task: Task, constraints: Sequence[Constraint], earlier: Sequence[str]) -> str:
+def account_instruction(
+    task: Task, constraints: Sequence[Constraint], earlier: Sequence[str], reviewed: str | None = None
+) -> str:
     """What Door is told when the synthesis stands and has to be accounted for.
 
     Args:
         earlier: the names of the evidence that holds earlier decisions.
+        reviewed: the one of them that the debate starts from.
     """
     turns = f"T1 to T{len(task.said)}" if task.said else "none"
     lines = [
@@ -216,6 +219,7 @@ def account_instruction(task: Task, constraints: Sequence[Constraint], earlier: 
         f"The turns are {turns}. The constraints are {_names(constraints)}; give each of them its outcome.",
         *_still_blocked(constraints, "its outcome is open unless the synthesis reroutes, drops or builds"),
         f"Earlier decisions in the evidence: {', '.join(earlier) or 'none'}.",
+        *([f"This debate reviews {reviewed}: name it once, as superseded or confirmed."] if reviewed else []),
         asking_for(Account),
     ]
     return "\n".join(lines)

@@ -46,6 +46,7 @@ from orchestrator.drafts import Draft, Failure
 from orchestrator.errors import LimitMet, StaleHead, StoppedByLimit
 from orchestrator.events import LimitReached, RoundStarted, Settled, SynthesisRefined
 from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Link
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import About, Role
 from orchestrator.holding import Held, hold_thread
@@ -78,14 +79,17 @@ async def run_debate(
     return await hold_debate(hall, plan, thread_id, drafting, watch)
 
 
-def open_debate(hall: Hall, plan: Plan, thread_id: str, topic: str) -> None:
+def open_debate(hall: Hall, plan: Plan, thread_id: str, topic: str, link: Link | None = None) -> None:
     """Opens a debate with the plan's turns and rounds as its limits, and pins the plan.
+
+    Args:
+        link: the thread whose decision it starts from.
 
     Raises:
         InvalidInput, ThreadExists: nothing was opened.
     """
-    pinned, recipe = plan.encode(), plan.recipe.name
-    hall.open_run(thread_id, topic, pinned, plan.mode, plan.turns, len(plan.rounds), plan.marks, recipe=recipe)
+    pinned, recipe, rounds = plan.encode(), plan.recipe.name, len(plan.rounds)
+    hall.open_run(thread_id, topic, pinned, plan.mode, plan.turns, rounds, plan.marks, link=link, recipe=recipe)
 
 
 async def hold_debate(

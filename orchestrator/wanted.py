@@ -12,6 +12,7 @@ from pathlib import Path
 from orchestrator.agent import SUFFIX, Agent, load_agent
 from orchestrator.budget import require_prices
 from orchestrator.discovery import find_stand_ins
+from orchestrator.earlier import Earlier, with_earlier
 from orchestrator.errors import ConfigurationError, UsageError
 from orchestrator.evidence import DEFAULT_TOKENS, gather
 from orchestrator.hall.terms import Cognition, Role
@@ -51,6 +52,7 @@ class Wanted:
         early_close: whether the debate ends once nothing is open; None leaves it to the recipe.
         adr: folders of earlier decisions.
         context_limit: the most tokens of evidence, None for the usual; a notice says what does not fit.
+        earlier: the decision that the debate starts from; its record, and what has changed since, are evidence.
     """
 
     recipe: str = "standard"
@@ -66,6 +68,7 @@ class Wanted:
     early_close: bool | None = None
     adr: Sequence[str] = ()
     context_limit: int | None = None
+    earlier: Earlier | None = None
 
 
 def prepare(
@@ -122,7 +125,7 @@ def prepare_recipe(
         recipe,
         _agents(recipe),
         routing,
-        gathered.evidence,
+        with_earlier(gathered.evidence, wanted.earlier) if wanted.earlier else gathered.evidence,
         protocol=PROTOCOL,
         fence=secrets.token_hex(8),
         limits=wanted.limits,

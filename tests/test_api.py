@@ -64,6 +64,21 @@ class Speaker:
         return priced(speech(request, len(self.asked)))
 
 
+async def test_a_debate_starts_from_an_earlier_decision(work: Path) -> None:
+    with anyio.fail_after(30):
+        earlier = await run_debate(TOPIC, recipe="speed", context="docs", model=Speaker())
+        (work / "docs" / "facts.md").write_text("Billing runs on Kafka.\n")
+        later = await run_debate(TOPIC, recipe="speed", context="docs", model=Speaker(), since=earlier.thread_id)
+        with pytest.raises(UnknownThread):
+            await run_debate(TOPIC, recipe="speed", model=Speaker(), since="nothing")
+    assert later.debate.reviews is not None
+    assert (later.debate.reviews.thread_id, later.debate.reviews.head) == (earlier.thread_id, earlier.debate.head)
+    assert [piece.kind for piece in later.plan.evidence] == ["file", "adr", "diff"]
+    assert later.record.incomplete == (
+        "It does not say whether it supersedes or confirms E2, the decision that it reviews.",
+    )
+
+
 async def test_a_debate_is_one_call_and_its_outcome_one_value(work: Path, capfd: pytest.CaptureFixture[str]) -> None:
     speaker, told = Speaker(), list[Told]()
     with anyio.fail_after(30):

@@ -35,7 +35,7 @@ KEY_NAME = click.option("--name", default="default", show_default=True, help="Wh
 
 @click.group(
     cls=Contents,
-    purposes=("Look", "Speak", "Keep", "Set up"),
+    purposes=("Look", "Speak", "Review", "Keep", "Set up"),
     more={
         "Files": FILES,
         "Environment": ENVIRONMENT,

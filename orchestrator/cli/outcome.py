@@ -27,6 +27,7 @@ from orchestrator.drafts import Draft, Paid
 from orchestrator.errors import DebateError, LeaseLost, RunHeld, RunPaused, StoppedByLimit, UnknownThread, UsageError
 from orchestrator.export.adr_folder import Kept
 from orchestrator.hall.debate import Debate
+from orchestrator.hall.entries import Link
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
 from orchestrator.own_task import in_own_task
@@ -56,6 +57,7 @@ class Call:
     events: str | None
     interactive: bool = False
     name: str | None = None
+    since: str | None = None
 
     def tell(self, line: str) -> None:
         """Says what is not the answer, unless that is not wanted."""
@@ -70,6 +72,7 @@ class Place:
     thread_id: str | None = None
     folder: Path | None = None
     adr: Path | None = None
+    link: Link | None = None
     key: Ed25519PrivateKey | None = None
     rehearsal: bool = False
     paid: Paid = field(default_factory=Paid)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from orchestrator.cli.listing import marked
 from orchestrator.decision.people import named
+from orchestrator.decision.record import DecisionRecord
 from orchestrator.errors import UsageError
 from orchestrator.export.marks import INCOMPLETE, Told, Word, source_of
 from orchestrator.hall.debate import Debate
@@ -16,6 +17,9 @@ from orchestrator.hall.runs import Life
 from orchestrator.hall.terms import Role
 
 Kind = Literal["mark", "title", "detail", "topic", "turn", "settling", "synthesis", "list", "note"]
+
+
+_DONE_BY = {"supersedes": "superseded", "confirms": "confirmed", None: "reviewed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,13 @@ class Part:
     role: Role | None = None
 
 
-def parts(debate: DebateResult, ledger: Debate, life: Life) -> Iterator[Part]:
+def parts(debate: DebateResult, ledger: Debate, life: Life, later: Sequence[DecisionRecord] = ()) -> Iterator[Part]:
     """Returns a debate in parts; marks that say why they are there stand in parts of their own.
 
     Args:
         debate: with its transcript, or that of the turns that are wanted.
         life: what its run does.
+        later: the records of the debates that start from its decision.
     """
     beside = Told.of(ledger)
     for words in (*(words for words in ledger.first_words if words not in debate["marks"]), *beside.first):
@@ -48,6 +53,8 @@ def parts(debate: DebateResult, ledger: Debate, life: Life) -> Iterator[Part]:
     yield Part("detail", f"head {debate['head']}")
     if ledger.opened.link is not None:
         yield Part("detail", f"{ledger.opened.link.kind} {ledger.opened.link}")
+    for record in later:
+        yield Part("detail", f"{_DONE_BY[record.relation]} by {record.thread_id}")
     yield Part("topic", text=debate["topic"])
     for turn in debate.get("transcript", []):
         yield turn_part(turn, beside)

@@ -22,7 +22,7 @@ from orchestrator.cli.manual import ENVIRONMENT, EXIT_STATUS, FILES
 OPTIONS = {
     "What is debated, and how": ("recipe", "tier", "consensus", "early_close", "thread_id"),
     "Who speaks": ("models", "wind", "wall", "door", "rehearse", "interactive", "name"),
-    "Evidence": ("context", "adr", "context_limit"),
+    "Evidence": ("context", "adr", "context_limit", "since"),
     "Limits": ("cost_limit", "token_limit", "time_limit", "assume_price", "on_failure"),
     "What comes of it": ("out", "formats", "sign", "dry_run", "as_json", "events", "quiet", "no_color"),
     "Going on": ("resume",),
@@ -96,6 +96,12 @@ OPTIONS = {
     metavar="N",
     help="Take at most so many tokens of evidence, 4 bytes to each; what does not fit is named. [default: 100,000]",
 )
+@click.option(
+    "--since",
+    metavar="THREAD",
+    shell_complete=threads,
+    help="Start from that debate's decision, to supersede or confirm it; it and what has changed are evidence.",
+)
 @click.option("--thread-id", metavar="ID", help="[default: the date and the topic's words]")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[default: ./debates/<thread id>]")
 @click.option(
@@ -149,6 +155,7 @@ def run_debate(
     context: tuple[str, ...],
     adr: tuple[str, ...],
     context_limit: int | None,
+    since: str | None,
     thread_id: str | None,
     out: Path | None,
     formats: tuple[str, ...],
@@ -192,7 +199,9 @@ def run_debate(
             "--json and --events - cannot both have standard output; name a file for the events.", ctx
         )
     folder = Path(os.path.expanduser(out)) if out is not None else None
-    call = Call(thread_id, folder, formats, sign, dry_run, as_json, quiet, not no_color, events, interactive, name)
+    call = Call(
+        thread_id, folder, formats, sign, dry_run, as_json, quiet, not no_color, events, interactive, name, since
+    )
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
     wanted = Wanted(
@@ -235,6 +244,7 @@ _OF_A_NEW_DEBATE = (
     "context",
     "adr",
     "context_limit",
+    "since",
     "consensus",
     "early_close",
     "thread_id",

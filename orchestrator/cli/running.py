@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from orchestrator.cli.ending import Exit
 from orchestrator.cli.outcome import Call, Place, ending_well, finished, held, signing_key
 from orchestrator.cli.plain import answer, json_text
 from orchestrator.cli.telling import telling
+from orchestrator.earlier import earlier_decision
 from orchestrator.errors import LedgerBroken, ThreadExists, UnknownThread, UsageError
 from orchestrator.files import folder_to_fill
 from orchestrator.hall.hall import Hall
@@ -49,6 +51,7 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
         require_terminals()
     if call.out is not None and not call.dry_run:
         run_folder.require_unused(call.out)
+    wanted = _started_from(call.since, wanted, place)
     place.adr = recording.folder_of(wanted)
     read = partial(standard_input.read, _INSTEAD)
     plan = prepare(recording.with_records(wanted), os.environ, _working_folder(), standard_input=read)
@@ -66,6 +69,16 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
     with Hall.open() as hall:
         ended = _held(call, topic, plan, hall, place)
     return finished(call, plan, ended, place)
+
+
+def _started_from(since: str | None, wanted: Wanted, place: Place) -> Wanted:
+    """The same, from an earlier decision where one is named."""
+    if since is None:
+        return wanted
+    with Hall.open() as hall:
+        earlier = earlier_decision(hall, since)
+    place.link = earlier.link
+    return replace(wanted, earlier=earlier)
 
 
 def _show(call: Call, plan: Plan, place: Place) -> None:
@@ -104,7 +117,7 @@ def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
 
 async def _debate(hall: Hall, plan: Plan, place: Place, topic: str, people: People) -> Run:
     assert place.thread_id is not None, "it was chosen before"
-    await in_thread(open_debate, hall, plan, place.thread_id, topic)
+    await in_thread(open_debate, hall, plan, place.thread_id, topic, place.link)
     how = TakeUp(folder=_absolute(place.folder), adr=_absolute(place.adr))
     told = place.telling
     return await hold(hall, plan, place.thread_id, place.paid, *told.readers, how=how, seen=told.is_seen, people=people)

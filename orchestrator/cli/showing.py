@@ -43,13 +43,14 @@ def show(thread_id: str, turn: str | None, *, paged: bool, as_json: bool) -> Non
     with hall() as opened:
         debate = opened.get_debate(thread_id, include_metadata=True)
         ledger = opened.debate(thread_id)
+        later = [record_of(debate) for debate in opened.reviews_of(thread_id)]
         life = opened.runs.life(opened.runs.row(thread_id), debate["status"] == Status.ACTIVE)
     wanted = page.turn_named(debate, turn) if turn is not None else None
     columns = pager.columns_of_terminal()
     if as_json:
         answer(json_text({**debate, "remarks": _remarks(ledger)} if wanted is None else wanted))
         return
-    parts = page.parts(debate, ledger, life) if wanted is None else [page.turn_part(wanted, Told.of(ledger))]
+    parts = page.parts(debate, ledger, life, later) if wanted is None else [page.turn_part(wanted, Told.of(ledger))]
     if columns is None:
         answer(visible(page.plain(parts)))
     else:

@@ -71,16 +71,24 @@ class Action(Answer):
     by: str | None = Field(description="by when or before what, where that was said")
 
 
+# The forms that `orchestrator.review.checks` reads.
+_CHECK = (
+    "how to check it later; where a machine can, exactly one of: exit 0: COMMAND · number < 200: COMMAND (the last that"
+    ' it prints) · file PATH sha256 HEX · text "…" in PATH · no text "…" in PATH · until 2027-03-01. Paths as the'
+    " evidence has them; commands start there, without keys, for a minute at most"
+)
+
+
 class Assumption(Answer):
     what: Words
-    check: str | None = Field(description="a command or query that a machine can run to check it, where there is one")
+    check: str | None = Field(description=_CHECK)
 
 
 class EarlierDecision(Answer):
     """A decision in the evidence that this one touches."""
 
     id: Name = Field(description="the evidence that holds it, E3")
-    relation: Literal["supersedes", "contradicts", "builds_on"]
+    relation: Literal["supersedes", "confirms", "contradicts", "builds_on"]
     theirs: Words = Field(description="its sentence, copied word for word")
     ours: Words = Field(description="the sentence of the synthesis that touches it, copied word for word")
 
@@ -104,7 +112,7 @@ class Account(Answer):
     actions: tuple[Action, ...] = Field(description="the first steps, in their order")
     assumptions: tuple[Assumption, ...]
     earlier_decisions: tuple[EarlierDecision, ...] = Field(
-        description="the earlier decisions in the evidence that this one supersedes, contradicts or builds on"
+        description="the earlier decisions in the evidence that this one supersedes, confirms, contradicts or builds on"
     )
     reversibility: Literal["one-way", "two-way"]
     review_by: Day | None = Field(description="the day by which to look at it again, YYYY-MM-DD")
@@ -113,11 +121,12 @@ class Account(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What an account is checked against."""
+    """What an account is checked against; `reviewed` is the evidence that holds the decision the debate starts from."""
 
     synthesis: str
     constraints: tuple[Constraint, ...]
     grounds: Grounds
+    reviewed: str | None = None
 
     @property
     def evidence(self) -> Sequence[Evidence]:
@@ -230,6 +239,9 @@ def _about_options(account: Account, ledger: Ledger) -> Iterator[str]:
 def _about_earlier_decisions(account: Account, ledger: Ledger) -> Iterator[str]:
     for earlier in account.earlier_decisions:
         yield from problems_of_earlier(earlier, ledger)
+    said = {earlier.relation for earlier in account.earlier_decisions if earlier.id == ledger.reviewed}
+    if ledger.reviewed is not None and len(said & {"supersedes", "confirms"}) != 1:
+        yield f"It does not say whether it supersedes or confirms {ledger.reviewed}, the decision that it reviews."
 
 
 def problems_of_earlier(earlier: EarlierDecision, ledger: Ledger) -> Iterator[str]:

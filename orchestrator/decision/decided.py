@@ -12,6 +12,7 @@ from typing import Literal, Self
 from orchestrator.decision.account import Account, Ledger, answered_in, problems_of
 from orchestrator.decision.ballot import Case, CastVote, agree, standing_objections
 from orchestrator.decision.constraints import Constraint, Outcome, statements
+from orchestrator.decision.reviewed import reviewed_in
 from orchestrator.decision.seating import Part
 from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Closed, Refined
@@ -110,7 +111,7 @@ class Decided:
         case = Case.of(debate, plan)
         closing = debate.synthesis
         synthesis = (closing.text or "") if closing else case.synthesis
-        ledger = Ledger(synthesis, case.constraints, case.grounds)
+        ledger = Ledger(synthesis, case.constraints, case.grounds, reviewed_in(case.grounds.evidence, debate))
         account = _account_in(debate)
         return cls(debate, case, ledger, account, problems_of(account, ledger) if account else ())
 

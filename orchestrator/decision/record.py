@@ -26,8 +26,16 @@ from orchestrator.decision.account import (
 )
 from orchestrator.decision.ballot import Case, agree, silent
 from orchestrator.decision.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
-from orchestrator.decision.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
+from orchestrator.decision.evidence_used import (
+    Citation,
+    EarlierDecision,
+    EvidenceUsed,
+    cited_in,
+    earlier_in,
+    used,
+)
 from orchestrator.decision.grounds import Grounds, walls_of
+from orchestrator.decision.reviewed import place_of
 from orchestrator.decision.seating import (
     Attempts,
     Contribution,
@@ -120,6 +128,19 @@ class DecisionRecord(Part):
     def answers(self) -> Link | None:
         """Of an answer: the debate that it answers a question about."""
         return self.link if self.link is not None and self.link.kind is LinkKind.ANSWERS else None
+
+    @property
+    def reviews(self) -> Link | None:
+        """Of a review: the debate whose decision it starts from."""
+        return self.link if self.link is not None and self.link.kind is LinkKind.REVIEWS else None
+
+    @property
+    def relation(self) -> str | None:
+        """What a review does to the decision it starts from: supersedes or confirms; None where it does not say."""
+        path = place_of(self.reviews) if self.reviews else None
+        said = {earlier.relation for earlier in self.earlier_decisions if earlier.path == path}
+        found = said & {"supersedes", "confirms"}
+        return found.pop() if len(found) == 1 else None
 
 
 def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:

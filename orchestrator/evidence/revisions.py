@@ -65,6 +65,14 @@ def difference(source: str, base: Path, within: Sequence[Path] | None) -> bytes:
     return diff
 
 
+def newest_commit(base: Path) -> str | None:
+    """The id of the commit that a folder's repository stands at; None where there is no repository, or none in it."""
+    try:
+        return _Repository(f"{PREFIX}HEAD", base).commit("HEAD")
+    except ConfigurationError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Repository:
     source: str  # for what goes wrong

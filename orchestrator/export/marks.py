@@ -44,6 +44,9 @@ def marks_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
         yield NO_MODEL
     if record.answers is not None:
         yield Mark(ANSWER, answer_to(record.answers))
+    if record.reviews is not None:
+        does = record.relation or "reviews"
+        yield Mark(does.upper(), f"it {does} the decision of {record.reviews}.")
     if record.degraded:
         yield Mark("DEGRADED", " ".join(record.degraded))
     if record.closed_early is not None:

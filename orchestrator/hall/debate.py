@@ -325,6 +325,12 @@ class Debate:
         return link if link is not None and link.kind is LinkKind.ANSWERS else None
 
     @property
+    def reviews(self) -> Link | None:
+        """Of a review: the debate whose decision it starts from."""
+        link = self.opened.link
+        return link if link is not None and link.kind is LinkKind.REVIEWS else None
+
+    @property
     def closing(self) -> Line | None:
         return self.at(self.state.closing_seq)
 

@@ -53,6 +53,20 @@ class Reader:
         debate = self._windowed(thread_id, window if include_transcript else 0)
         return results.debate_result(debate, include_transcript=include_transcript, include_metadata=include_metadata)
 
+    def reviews_of(self, thread_id: str) -> list[Debate]:
+        """Returns the debates that start from a debate's decision, the oldest first; a damaged one hides no other.
+
+        Raises:
+            UnknownThread
+        """
+        found = []
+        for linked in self._store.linked_to(thread_id):
+            with suppress(HallError):
+                debate = self.debate(linked)
+                if debate.reviews is not None:
+                    found.append(debate)
+        return found
+
     def list_debates(
         self,
         status: str | Sequence[str] | None = None,

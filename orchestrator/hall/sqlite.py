@@ -20,10 +20,10 @@ from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
 from orchestrator.hall.search import Query
 from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS
 from orchestrator.hall.sqlite_formats import FORMATS
+from orchestrator.hall.sqlite_reviews import SQLiteReviews
 from orchestrator.hall.sqlite_runs import (
     RUN,
     ZEROS,
-    SQLiteRuns,
     add_text,
     held_row,
     readable,
@@ -47,7 +47,7 @@ WHERE e.no = ?
 """
 
 
-class SQLiteStore(SQLiteRuns):
+class SQLiteStore(SQLiteReviews):
     """A `Store` in one file of a folder.
 
     Args:
@@ -141,6 +141,11 @@ class SQLiteStore(SQLiteRuns):
         with self._connection() as db:
             return dict(db.execute("SELECT thread_id, head FROM threads").fetchall())
 
+    def linked_to(self, thread_id: str) -> Sequence[str]:
+        with self._snapshot() as db:
+            asked = "SELECT thread_id FROM threads WHERE no = ?"
+            return [db.execute(asked, (no,)).fetchone()[0] for no in _linked_to(db, thread_row(db, thread_id)[1])]
+
     def search(self, query: Query, apart: bool = False) -> Sequence[Place]:
         if self._has_pending_erasures():
             self._erase_traces(patience_ms=0)
@@ -233,13 +238,16 @@ def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
 def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
     """The threads that are about one: their runs were asked with its words, and may have been answered with them."""
     linked = "iif(json_valid(stored), json_extract(stored, '$.link.thread_id'), NULL)"
-    return [no for (no,) in db.execute(f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ?", (thread_id,))]
+    asked = f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ? COLLATE NOCASE ORDER BY no"
+    return [no for (no,) in db.execute(asked, (thread_id,))]
 
 
 def _forget(db: sqlite3.Connection, no: int) -> None:
-    """Takes the texts of a thread's journal, and what its runs told and were asked in free words."""
-    for column in ("text_id FROM journal", "text_id FROM reports", "request_id FROM runs"):
+    """Takes the texts of a thread's journal, of its runs and checks, and of the reviews that held it."""
+    for column in ("text_id FROM journal", "text_id FROM reports", "request_id FROM runs", "text_id FROM checks"):
         db.execute(f"{ZEROS} WHERE id IN (SELECT {column} WHERE no = ?)", (no,))
+    held = "SELECT text_id FROM reviews WHERE thread_id = (SELECT thread_id FROM threads WHERE no = ?)"
+    db.execute(f"{ZEROS} WHERE id IN ({held})", (no,))
 
 
 def _checkpoint(db: sqlite3.Connection) -> bool:

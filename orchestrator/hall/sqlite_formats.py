@@ -74,4 +74,43 @@ CREATE TABLE journal (
 ) STRICT, WITHOUT ROWID;
 """
 
-FORMATS = (_FIRST, _JOURNAL)
+# Free words, of why a review was held say, stand in `texts`: a redaction takes those that belong to its thread.
+_REVIEWS = """
+CREATE TABLE reviews (
+  name TEXT NOT NULL,
+  number INTEGER NOT NULL,      -- the name's times are counted from 1
+  file TEXT NOT NULL,           -- that declares it
+  due_at TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  place TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  began_at TEXT NOT NULL,
+  beat_at TEXT NOT NULL,
+  released INTEGER NOT NULL DEFAULT 0,
+  thread_id TEXT COLLATE NOCASE,  -- chosen before it is opened
+  seen TEXT,
+  revision TEXT,
+  outcome TEXT,                 -- until it has one, the review is not over
+  text_id INTEGER REFERENCES texts,
+  PRIMARY KEY (name, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE deliveries (
+  result TEXT NOT NULL,
+  target TEXT NOT NULL,
+  state TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  PRIMARY KEY (result, target)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE checks (
+  no INTEGER NOT NULL REFERENCES threads,
+  assumption INTEGER NOT NULL,  -- which of its record's, from 0
+  checked TEXT NOT NULL,        -- the thread's head then: behind another one its record may read otherwise
+  result TEXT NOT NULL,
+  at TEXT NOT NULL,
+  text_id INTEGER REFERENCES texts,
+  PRIMARY KEY (no, assumption)
+) STRICT, WITHOUT ROWID;
+"""
+
+FORMATS = (_FIRST, _JOURNAL, _REVIEWS)

@@ -13,8 +13,11 @@ from typing import NamedTuple, Protocol
 
 from orchestrator.hall import folder
 from orchestrator.hall.debate import State
+from orchestrator.hall.holder import Holder as Holder
+from orchestrator.hall.holder import RunRow as RunRow
 from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
+from orchestrator.hall.review_rows import ReviewStore
 from orchestrator.hall.search import Query
 
 
@@ -23,26 +26,6 @@ class Erasure(NamedTuple):
 
     target: int
     by: int
-
-
-class Holder(NamedTuple):
-    """A process that runs a thread: its number, and the place in which that number is one process and no other."""
-
-    place: str  # host, and behind a blank what tells its processes apart
-    pid: int
-
-    def __str__(self) -> str:
-        return f"process {self.pid} on {self.place.partition(' ')[0]}"
-
-
-class RunRow(NamedTuple):
-    """The newest run of a thread. Epochs count its runs from 1: each that takes over has a higher one."""
-
-    epoch: int
-    holder: Holder
-    began_at: str  # ISO 8601, UTC
-    beat_at: str  # when it was last heard of
-    released: bool  # it has ended by itself
 
 
 class Lease(NamedTuple):
@@ -92,8 +75,8 @@ class Attention(NamedTuple):
     request: str | None  # why it should stop, when somebody asked for that; empty once a redaction has taken the words
 
 
-class Store(Protocol):
-    """One contract for every store; `test_store.py` and `test_store_runs.py` of `tests/hall` run against each.
+class Store(ReviewStore, Protocol):
+    """One contract for every store; the `test_store*.py` of `tests/hall` run against each.
 
     Thread ids are found without regard to case. Each method is one transaction and may be called from any thread.
     Every method may raise StoreUnavailable, and all that take a thread id but `create` and `adopt` raise UnknownThread.
@@ -147,6 +130,9 @@ class Store(Protocol):
 
     def listed(self) -> Sequence[Listed]:
         """Returns every thread, the one that moved last first."""
+
+    def linked_to(self, thread_id: str) -> Sequence[str]:
+        """Returns the threads whose opening links to this one, the oldest first."""
 
     def search(self, query: Query, apart: bool = False) -> Sequence[Place]:
         """Returns the entries in whose texts every term of a query stands, the best first, of equals the newest.

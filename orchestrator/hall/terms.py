@@ -52,6 +52,7 @@ class LinkKind(StrEnum):
     """What a thread is to the one that it is linked to."""
 
     ANSWERS = "answers"  # its topic is a question about that debate, asked after the fact
+    REVIEWS = "reviews"  # it starts from that debate's decision, and supersedes or confirms it
 
 
 class About(StrEnum):

@@ -13,6 +13,7 @@ from orchestrator.hall.entries import Closed, Extended, Link, Note, Opened, Refi
 from orchestrator.hall.inputs import require_no_secret, require_thread_id, word
 from orchestrator.hall.ledger import Standing
 from orchestrator.hall.reading import Reader
+from orchestrator.hall.review_desk import ReviewDesk
 from orchestrator.hall.rules import Command
 from orchestrator.hall.runs import RunDesk
 from orchestrator.hall.store import Lease, Store
@@ -28,7 +29,7 @@ def _new_salt() -> str:
 
 
 class Writer(Reader):
-    """The half of a hall that a runner writes to; `Hall` tells the arguments."""
+    """The half of a hall that a runner writes to; `Hall` tells the arguments. `reviews` is the desk of reviews."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Writer(Reader):
         lease: Lease | None = None,
     ) -> None:
         super().__init__(store, RunDesk(store, clock))
+        self.reviews = ReviewDesk(store, clock)
         self._clock, self._salt = clock, salt
         self._committer = Committer(store, clock, salt, lease)
 

@@ -20,6 +20,7 @@ from orchestrator.cli.help import OTHER, SETTINGS, Contents, Page
 from orchestrator.cli.manual import ENVIRONMENT
 from orchestrator.cli.run_debate import run_debate
 from orchestrator.models.cli_process import MARK
+from orchestrator.review.receiving_command import FILES
 from reference.page import everything
 
 Command = Callable[..., Result]
@@ -80,7 +81,9 @@ def test_every_option_of_a_debate_stands_under_a_heading() -> None:
 
 def test_the_commands_stand_by_what_people_come_for() -> None:
     purposes = debate_hall.by_purpose()
-    assert [purpose for purpose in ("Look", "Speak", "Keep", "Set up") if purpose in purposes] == list(purposes)
+    assert [purpose for purpose in ("Look", "Speak", "Review", "Keep", "Set up") if purpose in purposes] == list(
+        purposes
+    )
     assert set().union(*purposes.values()) == set(debate_hall.commands)
     assert "list" in purposes["Look"]
     assert "verify" in purposes["Keep"]
@@ -118,7 +121,7 @@ def test_every_variable_that_is_read_stands_in_the_help() -> None:
     sources = Path(sys.modules["orchestrator"].__path__[0]).rglob("*.py")
     read = {name for source in sources for name in re.findall(r"\bDEBATE_HALL_[A-Z_]+\b", source.read_text())}
     told = {name for names, _ in ENVIRONMENT for name in names.split(", ")}
-    assert read - told == {MARK}, "which a run sets for the agent CLIs that it asks"
+    assert read - told == {MARK, FILES}, "which a run sets for the agent CLIs that it asks, a review for its command"
     assert {name for name in told if name.startswith("DEBATE_HALL_")} <= read
 
 

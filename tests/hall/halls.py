@@ -17,6 +17,7 @@ from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record
+from orchestrator.hall.review_rows import ReviewNotes
 from orchestrator.hall.sqlite import FILE, SQLiteStore
 from orchestrator.hall.terms import Role
 
@@ -139,4 +140,8 @@ def every_kind(hall: Hall) -> None:
     hall.init_debate(OTHER, "Which queue?")
     hall.add_turn(OTHER, "Wind", "None at all.")
     hall.runs.keep(hall.runs.begin(OTHER), every_record())
+    review = hall.reviews.begin("weekly", "/reviews.yaml", datetime(2026, 1, 6, tzinfo=UTC), None)
+    assert review is not None
+    hall.reviews.note(review, ReviewNotes(OTHER, "{}", "4b825dc", None, "Nothing is known so far."))
+    hall.reviews.move_delivery("weekly/1", "webhook", None, "intended")
     hall.force_close_debate(OTHER, "The question went away.")

@@ -28,9 +28,17 @@ TABLES = {
     "plans": "no plan",
     "pending_erasure": "no seq",
     "journal": "no number hash stored text_id",
+    "checks": "no assumption checked result at text_id",
 }
-# What runs tell and are asked stands beside the debates: it proves nothing, and no reader of a debate is shown it.
-BESIDE = {"runs": "no epoch place pid began_at beat_at released request_id", "reports": "no number told text_id"}
+# What runs tell and are asked, and reviews, stand beside the debates: they prove nothing, and no reader of a debate is
+# shown them.
+BESIDE = {
+    "runs": "no epoch place pid began_at beat_at released request_id",
+    "reports": "no number told text_id",
+    "reviews": "name number file due_at epoch place pid began_at beat_at released thread_id seen revision outcome"
+    " text_id",
+    "deliveries": "result target state attempts at",
+}
 TABLES |= BESIDE
 
 

@@ -55,6 +55,7 @@ def test_a_thread_that_is_not_there_is_unknown(store: Store, thread_id: str) -> 
         lambda: store.standing(thread_id),
         lambda: store.thread(thread_id),
         lambda: store.window(thread_id, 1),
+        lambda: store.linked_to(thread_id),
         lambda: store.begin_run(thread_id, HERE, "09", 0),
         lambda: store.attend(Lease(thread_id, 1), "09"),
         lambda: store.release_run(Lease(thread_id, 1), "09"),

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cronsim import CronSim
 from page_shell import DOCS, ROOT, blocks, commands, run, unsaid
 
 from endpoint import ModelServer
+from orchestrator.cli.commands.reviewing import review
 
 INDEX = DOCS / "README.md"
 TASKS = [DOCS / name for name in re.findall(r"^\|.*\]\(([\w-]+\.md)\) \| \d+ \|$", INDEX.read_text(), re.MULTILINE)]
-WORKFLOWS = sorted((DOCS / "examples" / "workflows").glob("*.yml"))
+WORKFLOWS = sorted((DOCS / "examples" / "workflows").glob("debate*.yml"))
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 
 
@@ -59,14 +62,16 @@ def test_nothing_is_left_unrun_but_what_says_so() -> None:
     assert {stem for stem, used in tags.items() if "console" in used} == {"weekly-review"}
 
 
-def test_the_crontab_calls_the_script_at_a_time_that_cron_understands() -> None:
+def test_the_crontab_calls_a_command_at_a_time_that_cron_understands() -> None:
     (crontab,) = blocks(DOCS / "weekly-review.md", "cron")
     *settings, line = crontab.splitlines()
     assert all(re.fullmatch(r"[A-Z]+=\S+", setting) for setting in settings)
-    assert re.fullmatch(
-        r"(?:\d+|\*) (?:\d+|\*) (?:\d+|\*) (?:\d+|\*) (?:\d+|\*) +\. \S+ && \S+/weekly-review\.sh", line
-    )
-    assert "weekly-review.sh" in commands(DOCS / "weekly-review.md")
+    told = re.fullmatch(r"((?:(?:\d+|\*(?:/\d+)?) ){5}) +\. \S+ && debate-hall (.*)", line)
+    assert told
+    CronSim(told[1], datetime(2026, 1, 1, tzinfo=UTC))
+    group, *arguments = told[2].split()
+    review.commands[arguments[0]].make_context(arguments[0], arguments[1:])
+    assert group == review.name
 
 
 def test_how_it_works_names_files_that_there_are() -> None:

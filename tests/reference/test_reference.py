@@ -24,7 +24,11 @@ def test_the_readme_has_one_place_for_the_table_and_names_every_command() -> Non
     headings = re.findall(r"^## (.+)$", PAGE.read_text(), re.MULTILINE)
     assert {name for name, _ in named} <= set(headings)
     assert [anchor for _, anchor in named] == [name.replace(" ", "-") for name, _ in named]
-    assert {name for name, _ in everything()} - {name for name, _ in named} == {"debate-hall", "debate-hall key"}
+    assert {name for name, _ in everything()} - {name for name, _ in named} == {
+        "debate-hall",
+        "debate-hall key",
+        "debate-hall review",
+    }
 
 
 def test_the_readmes_exit_codes_are_those_of_the_code() -> None:

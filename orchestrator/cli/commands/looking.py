@@ -1,4 +1,4 @@
-"""Look: list, show, search, diff."""
+"""Look: list, show, search, diff, history."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.completing import on_shelf, statuses, threads_or_files
+from orchestrator.cli.completing import on_shelf, statuses, threads, threads_or_files
 from orchestrator.cli.group import AS_JSON, THREAD, command
 
 STATUS = click.option(
@@ -125,5 +125,24 @@ def diff(a: str, b: str, as_json: bool) -> None:
     showing.put(members, as_json, text)
 
 
-for function in (_list, show, search, diff):
+@AS_JSON
+@click.argument("name", metavar="THREAD|NAME", shell_complete=threads)
+def history(name: str, as_json: bool) -> None:
+    """Show a line of decisions, the oldest first: that of a review by its NAME, or that in which a THREAD stands.
+
+    For each: when, what was decided, whether it supersedes or confirms the one before, what differs from that one, what
+    it cost; of a review also the times at which nothing was debated, and why.
+
+    Examples:
+        debate-hall history weekly
+        debate-hall history 2026-06-01-billing --json
+    """
+    from orchestrator.cli import history, showing
+
+    with showing.hall() as hall:
+        line = history.line_of(hall, name)
+    showing.put([step.described() for step in line], as_json, history.lines(line))
+
+
+for function in (_list, show, search, diff, history):
     command(function)

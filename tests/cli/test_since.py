@@ -1,0 +1,122 @@
+"""`run-debate --since`: a debate that starts from an earlier decision, and supersedes or confirms it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from in_process import Table
+
+from building import account_text, priced
+from orchestrator.hall.hall import Hall
+from orchestrator.models.base import Reply, Request
+
+Command = Callable[..., Result]
+
+OLD, NEW = "2026-01-06-billing", "2026-06-01-billing"
+
+
+class Reviewing(Table):
+    """Door says of the evidence `E2` what the test wants it to say."""
+
+    relation: str | None = None
+
+    async def complete(self, request: Request) -> Reply:
+        if request.task.step != "account" or self.relation is None:
+            return await super().complete(request)
+        self.asked.append(request)
+        heard = "\n".join(message.text for message in request.messages)
+        ours = re.findall(r"Therefore draft \d+ of \S+ in round \d+ decides", heard)[-1]
+        earlier = {"id": "E2", "relation": self.relation, "theirs": "It is done step by step.", "ours": ours}
+        return priced(account_text(earlier_decisions=[earlier]))
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Reviewing:
+    table = Reviewing()
+    monkeypatch.setenv("OPENAI_API_KEY", "asked-of-nobody")
+    monkeypatch.setattr("orchestrator.models.switchboard.Switchboard.of", lambda self, route: table)
+    return table
+
+
+def debated(run: Command, thread_id: str, *arguments: str) -> dict[str, Any]:
+    result = run("-r", "speed", "-c", "a.md", "--thread-id", thread_id, "--json", *arguments, "One table or two?")
+    assert result.exit_code == 0, result.stderr
+    told: dict[str, Any] = json.loads(result.stdout)
+    return told
+
+
+def test_a_decision_names_the_one_it_supersedes_in_every_output_and_leaves_that_untouched(
+    run: Command, hall: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    files = {path: path.read_bytes() for path in (work / "debates" / OLD).iterdir()}
+    with Hall.open() as opened:
+        before = opened.debate(OLD)
+    (work / "a.md").write_text("Billing is two tables.\n")
+    table.relation = "supersedes"
+    told = debated(run, NEW, "--since", OLD)
+    assert [(piece["id"], piece["kind"], piece["path"]) for piece in told["record"]["evidence"]] == [
+        ("E1", "file", "a.md"),
+        ("E2", "adr", f"the decision of {OLD}"),
+        ("E3", "diff", f"what has changed since {OLD}"),
+    ]
+    assert told["record"]["incomplete"] == []
+    with Hall.open() as opened:
+        debate = opened.debate(NEW)
+        assert debate.reviews is not None
+        assert (debate.reviews.thread_id, debate.reviews.head) == (OLD, before.head)
+        assert "+Billing is two tables." in (debate.plan or "")
+        assert opened.debate(OLD).head == before.head
+    for name in ("decision.md", "report.html", "transcript.oct.md"):
+        text = " ".join((work / "debates" / NEW / name).read_text().split())
+        assert OLD in text, name
+        assert before.head in text, name
+    assert before.head in (work / "debates" / NEW / "debate.json").read_text()
+    decision = (work / "debates" / NEW / "decision.md").read_text()
+    assert f"**SUPERSEDES:** it supersedes the decision of {OLD}" in decision
+    assert f"reviews {OLD} as it stood at {before.head}" in hall("show", NEW).stdout
+    assert f"superseded by {NEW}" in hall("show", OLD).stdout
+    steps = json.loads(hall("history", OLD, "--json").stdout)
+    assert steps == json.loads(hall("history", NEW, "--json").stdout)
+    assert [(step["thread_id"], step["relation"], step["reviews"]) for step in steps] == [
+        (OLD, None, None),
+        (NEW, "supersedes", OLD),
+    ]
+    assert steps[0]["changed"] is None
+    assert steps[1]["changed"]["decision"]
+    assert f"supersedes {OLD}" in hall("history", NEW).stdout
+    assert {path: path.read_bytes() for path in (work / "debates" / OLD).iterdir()} == files
+
+
+def test_a_decision_that_is_silent_about_the_one_it_reviews_is_incomplete(
+    run: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    told = debated(run, NEW, "--since", OLD)
+    assert told["record"]["incomplete"] == [
+        "It does not say whether it supersedes or confirms E2, the decision that it reviews."
+    ]
+    assert sum(request.task.step == "account" for request in table.asked) == 1 + 2  # it was sent back once
+
+
+def test_what_decided_nothing_cannot_be_started_from(rehearse: Command, run: Command) -> None:
+    rehearse("--thread-id", OLD, "One table or two?")
+    for thread_id, why in ((OLD, "has no decision that could be reviewed"), ("nothing", "There is no debate nothing")):
+        refused = rehearse("--since", thread_id, "--thread-id", NEW, "One table or two?")
+        assert refused.exit_code == 2
+        assert why in refused.stderr
+    assert run("--resume", OLD, "--since", OLD).exit_code == 2
+
+
+def test_a_line_of_decisions_of_nobody_is_refused(hall: Command) -> None:
+    refused = hall("history", "nothing")
+    assert refused.exit_code == 2
+    assert "There is no debate nothing." in refused.stderr
