@@ -83,6 +83,13 @@ def test_a_decision_names_the_one_it_supersedes_in_every_output_and_leaves_that_
     assert f"**SUPERSEDES:** it supersedes the decision of {OLD}" in decision
     assert f"reviews {OLD} as it stood at {before.head}" in hall("show", NEW).stdout
     assert f"superseded by {NEW}" in hall("show", OLD).stdout
+    assert json.loads(hall("show", OLD, "--json").stdout)["later_decisions"] == [
+        {"thread_id": NEW, "relation": "supersedes"}
+    ]
+    listed = {debate["thread_id"]: debate["reviewed_by"] for debate in json.loads(hall("list", "--json").stdout)}
+    assert listed == {OLD: [NEW], NEW: []}
+    assert f"reviewed by {NEW}: One table or two?" in hall("list").stdout
+    assert [entry["reviewed_by"] for entry in json.loads(hall("list", "--json", "--text", OLD).stdout)] == [[NEW]]
     steps = json.loads(hall("history", OLD, "--json").stdout)
     assert steps == json.loads(hall("history", NEW, "--json").stdout)
     assert [(step["thread_id"], step["relation"], step["reviews"]) for step in steps] == [
