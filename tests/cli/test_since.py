@@ -102,6 +102,34 @@ def test_a_decision_names_the_one_it_supersedes_in_every_output_and_leaves_that_
     assert {path: path.read_bytes() for path in (work / "debates" / OLD).iterdir()} == files
 
 
+def test_a_later_decision_can_be_taken_to_a_hall_that_lacks_the_earlier_one(
+    run: Command, hall: Command, work: Path, table: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    table.relation = "confirms"
+    debated(run, OLD)
+    told = debated(run, NEW, "--since", OLD)
+    assert [piece["kind"] for piece in told["record"]["evidence"]] == ["file", "adr"]
+    for name in ("debate.json", "transcript.oct.md"):
+        checked = hall("verify", "--file", f"debates/{NEW}/{name}")
+        assert (checked.exit_code, checked.stderr) == (0, ""), name
+    monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(work / "elsewhere"))
+    assert hall("import", f"debates/{NEW}/transcript.oct.md").exit_code == 0
+    (step,) = json.loads(hall("history", NEW, "--json").stdout)
+    assert (step["thread_id"], step["relation"], step["reviews"], step["changed"]) == (NEW, "confirms", OLD, None)
+
+
+def test_a_redaction_names_the_later_debate_that_quotes_what_went(
+    run: Command, hall: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    debated(run, NEW, "--since", OLD)
+    gone = json.loads(hall("tombstone", OLD, "--seq", "0", "--reason", "It named a customer.", "--json").stdout)
+    assert gone["still_quoted"][-1]["thread_id"] == NEW
+    assert gone["still_quoted"][-1]["command"].startswith(f"debate-hall tombstone {NEW} --seq")
+
+
 def test_a_decision_that_is_silent_about_the_one_it_reviews_is_incomplete(
     run: Command, work: Path, table: Reviewing
 ) -> None:
