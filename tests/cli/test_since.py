@@ -119,6 +119,20 @@ def test_a_later_decision_can_be_taken_to_a_hall_that_lacks_the_earlier_one(
     assert (step["thread_id"], step["relation"], step["reviews"], step["changed"]) == (NEW, "confirms", OLD, None)
 
 
+def test_a_terminal_is_told_what_a_decision_does_to_the_one_it_starts_from(
+    run: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    table.relation = "confirms"
+    asked = ("-r", "speed", "-c", "a.md", "--since", OLD, "--thread-id", NEW, "One table or two?")
+    planned = run(*asked, "--dry-run")
+    assert (planned.exit_code, f"the decision of {OLD}" in planned.stdout) == (0, True)
+    told = run(*asked, "--quiet")
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert f"it confirms the decision of {OLD} as it stood at sha256:" in " ".join(told.stdout.split())
+
+
 def test_a_redaction_names_the_later_debate_that_quotes_what_went(
     run: Command, hall: Command, work: Path, table: Reviewing
 ) -> None:
