@@ -192,7 +192,7 @@ class SQLiteStore(SQLiteReviews):
 
 
 def _told_in(opening: str) -> tuple[str | None, str | None]:
-    """The recipe, and the thread that is reviewed. Not parsed as entries are, which would take half of a list's time."""
+    """The recipe, and the thread that is reviewed; not parsed as entries are, which takes half of a list's time."""
     try:
         told = json.loads(opening)
         link = told.get("link") or {}
