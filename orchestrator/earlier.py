@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.decision.record import record_of
@@ -21,6 +22,7 @@ from orchestrator.hall.terms import LinkKind
 from orchestrator.plan import Plan
 
 _FROM_FILES = ("file", "adr")
+_OF_ITS_FOLDER = re.compile(r"^(?:status: |# ).*\n", re.MULTILINE)  # what a folder of records makes otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,13 @@ class Earlier:
     Args:
         record: its decision record, as Markdown.
         files: what it rested on that was read from files.
+        seen: the hashes of all that it rested on.
     """
 
     link: Link
     record: str
     files: tuple[Evidence, ...]
+    seen: frozenset[str] = frozenset()
 
 
 def earlier_decision(hall: Hall, thread_id: str) -> Earlier:
@@ -55,21 +59,28 @@ def earlier_decision(hall: Hall, thread_id: str) -> Earlier:
     pinned = Plan.decode(debate.plan).evidence if debate.plan else ()
     before_it = place_of(debate.reviews) if debate.reviews else None
     files = tuple(piece for piece in pinned if piece.kind in _FROM_FILES and piece.path != before_it)
-    return Earlier(Link(LinkKind.REVIEWS, record.thread_id, debate.head), render_adr(record, debate), files)
+    link = Link(LinkKind.REVIEWS, record.thread_id, debate.head)
+    return Earlier(link, render_adr(record, debate), files, frozenset(piece.sha256 for piece in pinned))
 
 
 def with_earlier(gathered: Gathered, earlier: Earlier, base: Path, budget_tokens: int) -> Gathered:
     """The evidence of a new debate, and behind it the earlier decision and what its files say now.
+
+    A record of that decision in a folder of records is not said twice: it stands behind the rest as it was accepted.
 
     Args:
         base: the folder that relative paths start from.
         budget_tokens: how much may be taken in all. The decision always is; a file whose changes do not fit is named.
     """
     name = earlier.link.thread_id
-    pieces = [*gathered.evidence, _piece(len(gathered.evidence) + 1, place_of(earlier.link), earlier.record, "adr")]
+    kept = [piece for piece in gathered.evidence if piece.kind == "adr" and _is_of(earlier, piece.text)][-1:]
+    others = [piece for piece in gathered.evidence if piece not in kept]
+    pieces = [replace(piece, id=f"E{number}") for number, piece in enumerate(others, start=1)]
+    decision = kept[0].text if kept else earlier.record
+    pieces.append(_piece(len(pieces) + 1, place_of(earlier.link), decision, "adr"))
     left = budget_tokens - sum(tokens_in(piece.text) for piece in pieces)
     told, without = [], list(gathered.left_out)
-    for change in _changes(earlier, gathered.evidence, base):
+    for change in _changes(earlier, pieces[:-1], base):
         if isinstance(change, LeftOut):
             without.append(change)
         elif tokens_in(change.text) > left:
@@ -80,6 +91,11 @@ def with_earlier(gathered: Gathered, earlier: Earlier, base: Path, budget_tokens
     if told:
         pieces.append(_piece(len(pieces) + 1, f"what has changed since {name}", "".join(told), "diff"))
     return Gathered(tuple(pieces), tuple(without))
+
+
+def _is_of(earlier: Earlier, text: str) -> bool:
+    """Whether a text is its record, but for the status that people gave it and the number in its title."""
+    return _OF_ITS_FOLDER.sub("", text) == _OF_ITS_FOLDER.sub("", earlier.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +117,7 @@ def _changes(earlier: Earlier, evidence: Sequence[Evidence], base: Path) -> Iter
     for path, text in sorted(texts.items()):
         if text != before[path]:
             yield _Change(path, _diff(path, before[path], text))
-    for path in sorted(now.keys() - before.keys()):
+    for path in sorted(path for path in now.keys() - before.keys() if now[path].sha256 not in earlier.seen):
         yield _Change(path, f"new: {path}, which is {now[path].id}\n")
 
 

@@ -85,6 +85,21 @@ def test_what_the_earlier_decision_saw_is_compared_though_the_new_debate_does_no
     assert notices == ()
 
 
+def test_a_record_of_the_earlier_decision_in_a_folder_of_records_is_not_said_twice() -> None:
+    accepted = Evidence("E1", "adr/0001-billing.md", digest_of(b"1"), "status: accepted\n# 1. Billing stays\n", "adr")
+    other = Evidence("E2", "adr/0002-users.md", digest_of(b"2"), "# Users move\n\nNow.\n", "adr")
+    new = Evidence("E3", "adr/0003-mail.md", digest_of(b"3"), "# Mail\n\nNever.\n", "adr")
+    link = Link(LinkKind.REVIEWS, OLD, "sha256:" + "0" * 64)
+    earlier = Earlier(link, "status: proposed\n# Billing stays\n", (), frozenset({other.sha256}))
+    found = with_earlier(Gathered((accepted, other, new), ()), earlier, NOWHERE, 1000).evidence
+    assert [(piece.id, piece.path, piece.text) for piece in found] == [
+        ("E1", "adr/0002-users.md", other.text),
+        ("E2", "adr/0003-mail.md", new.text),
+        ("E3", f"the decision of {OLD}", accepted.text),
+        ("E4", f"what has changed since {OLD}", "new: adr/0003-mail.md, which is E2\n"),
+    ]
+
+
 def test_what_does_not_fit_or_must_not_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "key.md").write_text("AKIA" + "IOSFODNN7EXAMPLQ\n")
     before = {"a.md": "a\n", "big.md": "b\n", "key.md": "none\n"}
