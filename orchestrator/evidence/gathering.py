@@ -130,6 +130,18 @@ def file_digest(path: str, base: Path) -> str:
         raise unfit.refusal(path) from unfit
 
 
+def tokens_in(text: str) -> int:
+    """What a text takes of the budget."""
+    return -(-len(text.encode()) // BYTES_PER_TOKEN)
+
+
+def too_many(shown: str, text: str, budget_tokens: int) -> LeftOut:
+    """What is told of a text that does not fit any more."""
+    budget = counted(budget_tokens, "token")
+    why = f"does not fit into the rest of {budget} ({BYTES_PER_TOKEN} bytes are taken for one)"
+    return LeftOut(shown, why, counted(tokens_in(text), "token"))
+
+
 class _Table:
     """What was taken so far, and what was not."""
 
@@ -189,14 +201,11 @@ class _Table:
             self._take(shown, data, text, kind)
 
     def _take(self, shown: str, data: bytes, text: str, kind: Kind) -> None:
-        tokens = -(-len(text.encode()) // BYTES_PER_TOKEN)
-        if tokens > self._left:
-            budget = counted(self._budget, "token")
-            why = f"does not fit into the rest of {budget} ({BYTES_PER_TOKEN} bytes are taken for one)"
-            self.left_out.append(LeftOut(shown, why, counted(tokens, "token")))
+        if tokens_in(text) > self._left:
+            self.left_out.append(too_many(shown, text, self._budget))
             return
         require_no_secret(text)
-        self._left -= tokens
+        self._left -= tokens_in(text)
         self.pieces.append(Evidence(f"E{len(self.pieces) + 1}", shown, digest_of(data), text, kind))
 
 

@@ -32,6 +32,7 @@ from orchestrator.hall.sqlite_runs import (
     thread_row,
 )
 from orchestrator.hall.store import Erasure, Lease, Listed, Place, Window
+from orchestrator.hall.terms import LinkKind
 
 CHECKPOINT_TIMEOUT_MS = 2_000
 
@@ -162,7 +163,7 @@ class SQLiteStore(SQLiteReviews):
                 " AND epoch = (SELECT max(epoch) FROM runs newest WHERE newest.no = threads.no)"
             ).fetchall()
         threads = [
-            Listed(name, head, readable(state), topic, bool(planned), run_of(*run), _recipe_in(opening))
+            Listed(name, head, readable(state), topic, bool(planned), run_of(*run), *_told_in(opening))
             for name, head, state, topic, planned, opening, *run in rows
         ]
         return sorted(threads, key=lambda listed: listed.state.updated_at if listed.state else "", reverse=True)
@@ -190,13 +191,16 @@ class SQLiteStore(SQLiteReviews):
             return db.execute("SELECT 1 FROM pending_erasure").fetchone() is not None
 
 
-def _recipe_in(opening: str) -> str | None:
-    """Not parsed as entries are, which would take half of a list's time."""
+def _told_in(opening: str) -> tuple[str | None, str | None]:
+    """The recipe, and the thread that is reviewed; not parsed as entries are, which takes half of a list's time."""
     try:
-        recipe = json.loads(opening).get("recipe")
+        told = json.loads(opening)
+        link = told.get("link") or {}
+        reviewed = link.get("thread_id") if link.get("kind") == LinkKind.REVIEWS else None
+        recipe = told.get("recipe")
     except (ValueError, TypeError, AttributeError):  # verify says what is wrong with it
-        return None
-    return recipe if isinstance(recipe, str) else None
+        return None, None
+    return (recipe if isinstance(recipe, str) else None, reviewed if isinstance(reviewed, str) else None)
 
 
 def _begin(db: sqlite3.Connection, thread_id: str, head: str, state: str, plan: str | None) -> int:
@@ -238,7 +242,8 @@ def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
 def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
     """The threads that are about one: their runs were asked with its words, and may have been answered with them."""
     linked = "iif(json_valid(stored), json_extract(stored, '$.link.thread_id'), NULL)"
-    asked = f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ? COLLATE NOCASE ORDER BY no"
+    openings = "threads JOIN entries ON entries.no = threads.no AND seq = 0"  # each found by its key
+    asked = f"SELECT threads.no FROM {openings} WHERE {linked} = ? COLLATE NOCASE ORDER BY threads.no"
     return [no for (no,) in db.execute(asked, (thread_id,))]
 
 
