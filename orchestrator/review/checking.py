@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from orchestrator.evidence.account import Unfit
-from orchestrator.evidence.reading import File, is_within, look, place_of, read, read_bytes
+from orchestrator.evidence.reading import File, is_within, look, place_of, read, read_bytes, unreadable
 from orchestrator.models.cli_process import MOST_OUTPUT, Ended, run
 from orchestrator.review.checks import RELATIONS, Check, Exits, FileIs, Prints, Text, Until
 from orchestrator.review.work_copy import NoCopyError, copy_folder
@@ -82,13 +82,16 @@ async def evaluate(check: Check, folder: Path, *, today: date, commands: bool, s
 def _of_file(check: FileIs | Text, folder: Path) -> Finding:
     if not is_within(place_of(check.path, folder), [folder.resolve()]):
         return _unknown(f"{check.path} leads out of the folder that is checked")
-    if not place_of(check.path, folder).exists():
+    try:
+        place_of(check.path, folder).stat()
+        file = look(check.path, folder)
+        return _digest(check, file) if isinstance(check, FileIs) else _text(check, file)
+    except (FileNotFoundError, NotADirectoryError):
         # That a text is not in a file that was moved away says nothing.
         is_broken = isinstance(check, FileIs) or check.present
         return Finding(State.BROKEN if is_broken else State.UNKNOWN, f"there is no {check.path}")
-    try:
-        file = look(check.path, folder)
-        return _digest(check, file) if isinstance(check, FileIs) else _text(check, file)
+    except OSError as error:  # a loop of links, a path that is too long or may not be looked at: it may be there
+        return _unknown(f"{check.path} {unreadable(error).why}")
     except Unfit as unfit:
         return _unknown(f"{check.path} {unfit.why}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import socket
@@ -73,6 +74,32 @@ async def test_files_and_days_are_checked_without_a_command(folder: Path, text: 
 async def test_no_path_leads_out_of_the_folder(folder: Path, path: str) -> None:
     for text in (f'text "Invoices" in {path}', f"file {path} sha256 {CONF}"):
         assert await found(text, folder) == ("unknown", f"{path} leads out of the folder that is checked")
+
+
+@pytest.mark.parametrize("check", ["file {} sha256 " + CONF, 'text "a" in {}', 'no text "a" in {}'])
+async def test_a_file_that_cannot_be_looked_at_is_not_taken_for_gone(folder: Path, check: str) -> None:
+    (folder / "loop").symlink_to("loop")
+    long = "a" * 300
+    for path, error in (("loop", errno.ELOOP), (long, errno.ENAMETOOLONG), (f"{long}/b.md", errno.ENAMETOOLONG)):
+        finding = await found(check.format(path), folder)
+        assert finding == ("unknown", f"{path} cannot be read: {os.strerror(error)}")
+
+
+@pytest.mark.parametrize("path", ["db.conf/b.md", "dangling"])
+async def test_a_file_below_a_file_or_at_the_end_of_a_dead_link_is_gone(folder: Path, path: str) -> None:
+    (folder / "dangling").symlink_to("gone.md")
+    assert await found(f"file {path} sha256 {CONF}", folder) == ("broken", f"there is no {path}")
+
+
+async def test_a_path_that_may_not_be_looked_at_is_not_taken_for_gone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "stat", refuse)  # the superuser, as whom tests may run, may look at everything
+    finding = await found(f"file db.conf sha256 {CONF}", folder)
+    assert finding == ("unknown", f"db.conf cannot be read: {os.strerror(errno.EACCES)}")
 
 
 async def test_a_file_of_secrets_is_not_looked_into(folder: Path) -> None:
