@@ -16,6 +16,7 @@ from orchestrator.errors import (
     ConfigurationError,
     DebateError,
     HallError,
+    RunHeld,
     RunPaused,
     ThreadExists,
     UnknownThread,
@@ -41,8 +42,10 @@ async def hold_review(office: Office, review: Review, taken: Taken) -> Ended:
     """Holds a time that was taken up to its end.
 
     Raises:
-        RunPaused: its debate stopped before its end, and can be gone on with; LeaseLost: another process does that.
-        UsageError, HallError: it cannot be held as the file asks for, which is noted as its end.
+        RunPaused: its debate stopped before its end, and can be gone on with; LeaseLost, RunHeld: another process does
+            that.
+        UsageError, HallError: it cannot be held as the file asks for, which is noted as its end, or, where its debate
+            is under way, it cannot be gone on with as things are.
         StoreError: the hall cannot be used.
     """
     return await attended(office.desk, taken.claim, partial(_held, office, review, taken))
@@ -51,7 +54,7 @@ async def hold_review(office: Office, review: Review, taken: Taken) -> Ended:
 async def _held(office: Office, review: Review, taken: Taken) -> Ended:
     try:
         return await _to_its_end(office, review, taken)
-    except RunPaused:
+    except (RunPaused, RunHeld):
         raise
     except (UsageError, HallError) as error:
         await in_thread(_failed, office, taken, error)
@@ -83,9 +86,15 @@ def _is_open(office: Office, thread_id: str) -> bool:
     return True
 
 
+def _is_under_way(office: Office, thread_id: str) -> bool:
+    return _is_open(office, thread_id) and office.hall.debate(thread_id).state.status is Status.ACTIVE
+
+
 def _failed(office: Office, taken: Taken, error: DebateError) -> None:
     newest = office.desk.newest(taken.claim.name)
     known = newest.notes if newest else taken.notes
+    if known.thread_id is not None and _is_under_way(office, known.thread_id):
+        return  # it was paid for, and can be gone on with once that is mended
     office.desk.note(taken.claim, known._replace(outcome=Outcome.FAILED, why=scrub(str(error))))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from offices import MONDAY, Speaker, commit, office_of, repository, reviews_of
 
 from building import hall_at
 from hall.halls import HastyStore
-from orchestrator.errors import RunPaused, UsageError
+from orchestrator.errors import RunHeld, RunPaused, UsageError
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.models.base import Request
@@ -96,6 +97,31 @@ async def test_what_cannot_be_held_ends_its_time_and_keeps_nothing_else_from_bei
             await held(office)
         assert [row.notes.outcome for row in hall.reviews.rows()] == ["failed"]
         assert (await held(office_of(hall, reviews_of(place, TOPIC), Speaker()))).outcome == "decided"
+
+
+@pytest.mark.parametrize("meets", ["somebody else", "no model"])
+async def test_an_open_debate_is_not_given_up_for_what_keeps_it_from_being_gone_on_with(
+    tmp_path: Path, meets: str
+) -> None:
+    """A person resumes it at the same time, or the models that it was begun with cannot be asked for now."""
+    place = repository(tmp_path / "repo")
+    with hall_at(tmp_path / "state") as hall:
+        office = office_of(hall, reviews_of(place, TOPIC, "limits: {tokens: 100}"), Speaker())
+        with pytest.raises(RunPaused):
+            await held(office)
+        (row,) = hall.reviews.rows("weekly")
+        raised = office_of(hall, reviews_of(place, TOPIC, "limits: {tokens: 1000000}"), Speaker())
+        if meets == "somebody else":
+            lease = hall.runs.begin(str(row.notes.thread_id))
+            with pytest.raises(RunHeld):
+                await held(raised)
+            hall.runs.release(lease)
+        else:
+            with pytest.raises(UsageError):
+                await held(replace(raised, client=None))
+        assert [row.is_over for row in hall.reviews.rows("weekly")] == [False]
+        ended = await held(raised)
+        assert (ended.outcome, len(hall.list_debates())) == ("decided", 1)
 
 
 class PowerCut(BaseException):
