@@ -1,7 +1,7 @@
 """Which time of a review is to be held now, taken up so that no other process holds it too.
 
-A time that was left behind, by a stop or a crash, is gone on with before the next one is taken up; while another
-process is at it nothing is. Whoever is the first to see a review notes that it is there, so that the times that are
+A time that was left behind, by a stop or a crash, is gone on with until the next one is due, and given up then; by hand
+it is gone on with at any time. While another process is at it nothing is taken up. Whoever is the first to see a review notes that it is there, so that the times that are
 missed from then on are known.
 """
 
@@ -70,11 +70,10 @@ def take_by_hand(desk: ReviewDesk, review: Review, file: Path, now: datetime) ->
 
 
 def take_due(desk: ReviewDesk, review: Review, file: Path, now: datetime, stopped: int | None = None) -> Taken | NotNow:
-    """Takes up what was left behind, else the time that is due.
+    """Takes up the time that is due, else what was left behind.
 
     Args:
-        stopped: the number of a time that stopped in this process: it is not gone on with, and given up when the next
-            one is due.
+        stopped: the number of a time that stopped in this process, and is not gone on with.
 
     Raises:
         UsageError: another file has one of that name.
@@ -85,8 +84,11 @@ def take_due(desk: ReviewDesk, review: Review, file: Path, now: datetime, stoppe
         found: Taken | NotNow | None
         if newest is None or newest.is_over:
             found = _due(desk, review, file, now, newest)
+        elif not desk.is_held(newest) and _is_next_due(review, now, newest):
+            _given_up(desk, newest)
+            continue
         elif newest.number == stopped and not desk.is_held(newest):
-            found = _given_up(desk, review, now, newest)
+            found = NotNow("It stopped, and can be resumed.")
         else:
             found = _left_behind(desk, newest)
         if found is not None:
@@ -124,15 +126,16 @@ def _passed_over(found: Due) -> str:
     return f"{found.at:%Y-%m-%d %H:%M} UTC was not held{more}: {found.why_not}."
 
 
-def _given_up(desk: ReviewDesk, review: Review, now: datetime, newest: ReviewRow) -> NotNow | None:
+def _is_next_due(review: Review, now: datetime, newest: ReviewRow) -> bool:
     due_at = moment(newest.due_at)
-    if due(review, Last(due_at, due_at), now) is None:
-        return NotNow("It stopped, and can be resumed.")
+    return due(review, Last(due_at, due_at), now) is not None
+
+
+def _given_up(desk: ReviewDesk, newest: ReviewRow) -> None:
     claim = desk.take_over(newest)
     if claim is not None:
         why = f"It stopped and was not resumed before the next time came. {newest.notes.why or ''}".strip()
         desk.note(claim, newest.notes._replace(outcome=Outcome.STOPPED, why=why))
-    return None
 
 
 def _last_of(newest: ReviewRow | None) -> Last | None:
