@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,34 @@ def test_a_review_that_is_stopped_goes_on_with_the_same_debate(work: Path, hall:
     assert rows() == [("decided", thread_id)]
     assert told["result"]["record"]["resumed"] == 1
     assert len(table.asked) < 2 * asked + 3
+
+
+def test_a_review_that_met_a_limit_says_where_to_raise_it_and_goes_on_with_the_file_that_was_named(
+    work: Path, hall: Command, table: Table
+) -> None:
+    written(work, "models: openai/gpt-5", "limits: {tokens: 10}", name="my reviews.yaml")
+    stopped = hall("review", "run", "weekly", "--file", "my reviews.yaml", "--json")
+    assert stopped.exit_code == 5, stopped.output
+    error, last = stopped.stderr.splitlines()[-2:]
+    assert error.endswith("Raise tokens under limits: in the reviews file, and go on with it.")
+    assert json.loads(stopped.stdout)["error"]["message"] == error.removeprefix("error: ")
+    assert last == "Go on with it: debate-hall review run weekly --file 'my reviews.yaml'"
+    assert "--token-limit" not in stopped.output
+    written(work, "models: openai/gpt-5", "limits: {tokens: 1000000}", name="my reviews.yaml")
+    assert hall("review", "run", "weekly", "--file", "my reviews.yaml").exit_code == 0
+
+
+def test_whoever_holds_a_review_by_hand_while_another_process_is_at_it_is_told_who(file: Path, hall: Command) -> None:
+    with closing(open_store()) as store:
+        assert ReviewDesk(store, lambda: datetime.now(UTC)).begin("weekly", str(file), datetime.now(UTC), None)
+        refused = hall("review", "run", "weekly", "--json")
+        assert refused.exit_code == 2
+        told = json.loads(refused.stdout)["error"]
+        assert told["code"] == "run_held"
+        assert told["message"].startswith(f"weekly: {this_process()} is at it, since 20")
+        assert str(this_process()) in hall("review", "run", "weekly").stderr
+        due = hall("review", "run", "weekly", "--due")
+        assert (due.exit_code, due.stdout.startswith(f"Nothing to debate: {this_process()} is at it")) == (0, True)
 
 
 def test_what_a_process_that_died_has_left_behind_is_held_at_once(file: Path, hall: Command) -> None:

@@ -62,8 +62,9 @@ def review_run(name: str, due: bool, file: Path | None, quiet: bool, as_json: bo
     """Hold a review now: from cron, a systemd timer, a workflow, or by hand.
 
     What stopped the last time is gone on with. Where there is nothing to debate, because nothing changed or no
-    assumption broke, that is said, and the exit code is 0; else it is that of run-debate. A file of the working folder
-    that lets commands run or sends results elsewhere is taken only where --file names it.
+    assumption broke, that is said, and the exit code is 0; else it is that of run-debate. While another process is
+    at it, that is said too: with exit code 2, and with --due, where it is nothing out of order, with 0. A file of the
+    working folder that lets commands run or sends results elsewhere is taken only where --file names it.
 
     Examples:
         debate-hall review run weekly
