@@ -149,6 +149,29 @@ def test_a_file_of_the_working_folder_runs_no_command_unless_it_is_named(work: P
     assert hall("review", "run", "weekly", "--file", "reviews.yaml").exit_code == 0
 
 
+@pytest.mark.parametrize("models", ["evil.yaml", "./configs/Evil.YML"])
+def test_a_file_of_the_working_folder_chooses_no_program_for_its_models_unless_it_is_named(
+    work: Path, hall: Command, models: str
+) -> None:
+    proof = work / "proof"
+    program = work / "program"
+    program.write_text(f"#!/bin/sh\ntouch {proof}\n")
+    program.chmod(0o755)
+    (work / models).parent.mkdir(exist_ok=True)
+    (work / models).write_text(
+        f"routes: {{PATHOS: [cli/x], ETHOS: [cli/x], LOGOS: [cli/x]}}\nmodels: {{cli/x: {{cli: {{command: {program}}}}}}}\n"
+    )
+    written(work, f"models: {models}")
+    for command in (("run", "weekly"), ("daemon",)):
+        refused = hall("review", *command)
+        assert refused.exit_code == 2
+        assert "This file of the working folder names a models file by its path." in refused.stderr
+    assert rows() == []
+    assert not proof.exists()
+    hall("review", "run", "weekly", "--file", "reviews.yaml")
+    assert proof.exists()
+
+
 def test_paths_start_from_the_folder_of_the_file_wherever_the_command_is_run(
     work: Path, hall: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
