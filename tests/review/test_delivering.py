@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -178,6 +179,50 @@ async def test_a_webhook_whose_secret_is_missing_is_refused_before_the_debate(
         assert speaker.asked == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:9", "SOCKS proxy"),
+        ("HTTP_PROXY", "gopher://127.0.0.1:9", "Unknown scheme for proxy URL"),
+        ("SSL_CERT_FILE", "/nowhere/to/be/found.pem", os.strerror(errno.ENOENT)),
+    ],
+)
+async def test_what_the_environment_does_not_let_be_sent_is_not_delivered_and_may_be_tried_later(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str, value: str, why: str
+) -> None:
+    with receiving() as receiver:
+        with monkeypatch.context() as environment:
+            environment.setenv(name, value)
+            (problem,) = (await place.deliver(webhook=hook(receiver))).problems
+        assert problem.startswith("The result was not delivered to the webhook: nothing can be posted to 127.0.0.1:")
+        assert why in problem
+        assert place.state("webhook") is State.FAILED
+        assert (await place.deliver(webhook=hook(receiver))).problems == ()
+    assert len(receiver.got) == 1
+
+
+async def test_an_error_of_whatever_kind_while_it_is_sent_leaves_it_uncertain(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:99999")  # a port that fails only where it is connected to
+    with receiving() as receiver:
+        (problem,) = (await place.deliver(webhook=hook(receiver))).problems
+    assert problem.startswith("It is not known whether the result reached the webhook: ")
+    assert place.state("webhook") is State.UNCERTAIN
+
+
+async def test_a_secret_that_is_no_text_is_refused_and_not_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRET", os.fsdecode(b"hush\xff"))
+    with receiving() as receiver:
+        with pytest.raises(UsageError, match=r"HOOK_SECRET, .* is not UTF-8 text"):
+            Results(webhook=hook(receiver)).require_deliverable(os.environ)
+        (problem,) = (await place.deliver(webhook=hook(receiver))).problems
+    assert "is not UTF-8 text" in problem
+    assert "hush" not in problem
+    assert "\udcff" not in problem
+    assert receiver.got == []
+
+
 async def test_a_secret_that_is_gone_since_costs_no_decision(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOOK_SECRET")
     with receiving() as receiver:
@@ -332,6 +377,10 @@ async def test_a_review_delivers_what_its_file_says_and_where_nothing_was_debate
     [
         ("{webhook: {url: 'ftp://a/b', secret_env: S}}", "must be an http or https address"),
         ("{webhook: {url: 'https://a:b@c/', secret_env: S}}", "holds a name or password"),
+        ("{webhook: {url: 'https://a:99999/', secret_env: S}}", "must be an http or https address"),
+        ("{webhook: {url: 'https://a:0/', secret_env: S}}", "must be an http or https address"),
+        ("{webhook: {url: 'https://xn--/', secret_env: S}}", "must be an http or https address"),
+        ("{webhook: {url: 'https://ex_ämple/', secret_env: S}}", "must be an http or https address"),
         ("{webhook: {url: 'https://a/'}}", "secret_env"),
         ("{webhook: {url: 'https://a/', secret_env: 'two words'}}", "secret_env"),
         ("{folders: out}", "folders"),
