@@ -39,6 +39,9 @@ class ReviewNotes(NamedTuple):
     why: str | None = None
 
 
+NOTHING = ReviewNotes()
+
+
 class ReviewRow(NamedTuple):
     """A time of a review. `file` declares the review; `run` says who took it up, the newest of its epochs."""
 
@@ -84,12 +87,13 @@ class ReviewStore(Protocol):
     """The part of a `Store` that reviews use; `test_store_reviews.py` of `tests/hall` runs against each."""
 
     def claim_review(
-        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int
+        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int, notes: ReviewNotes = NOTHING
     ) -> ReviewClaim | None:
         """Takes up the next time of a review.
 
         Args:
             after: the number of its newest row, 0 for the first.
+            notes: what is known of it from the start; with an outcome it is over, and released, by the same write.
 
         Returns:
             None when the newest row is another, or is not over; nothing was written.

@@ -1,8 +1,8 @@
 """Which time of a review is to be held now, taken up so that no other process holds it too.
 
 A time that was left behind, by a stop or a crash, is gone on with until the next one is due, and given up then; by hand
-it is gone on with at any time. While another process is at it nothing is taken up. Whoever is the first to see a review notes that it is there, so that the times that are
-missed from then on are known.
+it is gone on with at any time. While another process is at it nothing is taken up. Whoever is the first to see a review
+notes that it is there, so that the times that are missed from then on are known.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ def enrol(desk: ReviewDesk, review: Review, file: Path, now: datetime) -> None:
     """
     newest = desk.newest(review.name)
     _require_same_file(newest, file)
-    if newest is None and (claim := desk.begin(review.name, str(file), now, None)):
-        desk.note(claim, ReviewNotes(outcome=Outcome.ENROLLED, why="Its schedule is kept from here on."))
+    if newest is None:
+        notes = ReviewNotes(outcome=Outcome.ENROLLED, why="Its schedule is kept from here on.")
+        desk.begin(review.name, str(file), now, None, notes)
 
 
 def take_by_hand(desk: ReviewDesk, review: Review, file: Path, now: datetime) -> Taken | NotNow:
@@ -113,12 +114,11 @@ def _due(
     found = due(review, _last_of(newest), now)
     if found is None:
         return NotNow("No time of its schedule has come since the last one.")
-    taken = _begun(desk, review, file, found.at, newest)
-    if taken is None or found.why_not is None:
-        return taken
+    if found.why_not is None:
+        return _begun(desk, review, file, found.at, newest)
     why = _passed_over(found)
-    desk.note(taken.claim, ReviewNotes(outcome=Outcome.PASSED_OVER, why=why))
-    return NotNow(why)
+    notes = ReviewNotes(outcome=Outcome.PASSED_OVER, why=why)
+    return NotNow(why) if desk.begin(review.name, str(file), found.at, newest, notes) else None
 
 
 def _passed_over(found: Due) -> str:

@@ -15,7 +15,7 @@ from orchestrator.errors import LimitMet, RunPaused, StoppedByLimit, UsageError
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.holder import Holder
 from orchestrator.hall.review_desk import ReviewDesk
-from orchestrator.hall.review_rows import ReviewNotes
+from orchestrator.hall.review_rows import ReviewClaim, ReviewNotes
 from orchestrator.hall.sqlite import SQLiteStore
 from orchestrator.hall.store import Store
 from orchestrator.review.daemon import Daemon
@@ -185,9 +185,7 @@ async def test_what_met_a_limit_is_given_up_when_the_next_time_comes(store: Stor
     assert stopped.why == "It stopped and was not resumed before the next time came. Changed: a.md."
 
 
-async def test_what_met_a_limit_is_given_up_for_the_next_time_also_where_cron_asks(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_what_met_a_limit_is_given_up_at_the_next_time_where_cron_asks(store: Store, tmp_path: Path) -> None:
     """Each of its processes knows of no other's stop."""
     file, clock = reviews(tmp_path), VirtualClock(START, START, waiters=9)
     enrol(desk_of(store, clock, 1), file.reviews[0], file.path, START)
@@ -203,6 +201,19 @@ async def test_what_met_a_limit_is_given_up_for_the_next_time_also_where_cron_as
     assert taken == [2, 2, 2, 3]
     assert table(store) == [ENROLLED, ("2026-03-23T08:00", "stopped"), ("2026-03-30T07:00", None)]
     assert store.reviews("weekly")[1].notes.thread_id == "thread-2"
+
+
+async def test_what_is_over_as_soon_as_it_is_seen_is_never_left_half_written(store: Store, tmp_path: Path) -> None:
+    """A second write would be where a process can be killed."""
+    file, desk = reviews(tmp_path, "missed: skip"), desk_of(store, VirtualClock(START, START, waiters=9), 1)
+
+    def killed(claim: ReviewClaim, notes: ReviewNotes) -> None:
+        raise KeyboardInterrupt
+
+    desk.note = killed  # type: ignore[method-assign]
+    enrol(desk, file.reviews[0], file.path, START)
+    assert isinstance(take_due(desk, file.reviews[0], file.path, START + 30 * DAY), NotNow)
+    assert table(store) == [ENROLLED, ("2026-04-13T07:00", "passed_over")]
 
 
 async def test_what_a_daemon_held_when_it_was_stopped_the_next_one_goes_on_with(store: Store, tmp_path: Path) -> None:
