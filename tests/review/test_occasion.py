@@ -10,7 +10,10 @@ from offices import Speaker, account_of, commit, git, office_of, repository, rev
 
 from building import hall_at
 from orchestrator.errors import UsageError
+from orchestrator.evidence import gathering
+from orchestrator.evidence.gathering import MAX_PIECES
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.review_desk import ReviewDesk
 from orchestrator.review.office import Ended, Office
 from orchestrator.review.running import hold_review
 from orchestrator.review.times import Taken, take_by_hand
@@ -68,6 +71,42 @@ async def test_only_what_reads_otherwise_than_at_the_last_debate_is_debated(tmp_
         (place / "docs" / "aside.md").unlink()
         assert (await held(office)).why == "Since 2026-03-16 gone: docs/orders.md."
         assert outcomes(hall) == ["decided", "unchanged", "decided", "decided", "decided"]
+
+
+async def test_every_file_is_looked_at_however_many_there_are_and_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = repository(tmp_path / "repo")
+    commit(place, **{f"n{number:03}": f"# {number}\n" for number in range(MAX_PIECES + 5)}, zebra="# Zebra\n")
+    with hall_at(tmp_path / "state") as hall:
+        office = office_of(hall, reviews_of(place, TOPIC, "context: docs", "when: changed"), Speaker())
+        await held(office)
+        (place / "docs" / "zebra.md").write_text("# Horse\n")
+        assert (await held(office)).why == "Since 2026-03-16 changed: docs/zebra.md."
+        (place / "docs" / "n000.md").write_bytes(b"\0")
+        (place / "docs" / "aaa.md").write_text("# First\n")
+        assert (await held(office)).why == "Since 2026-03-16 changed: docs/n000.md; new: docs/aaa.md."
+        monkeypatch.setattr(gathering, "MAX_TOTAL_BYTES", 100)
+        with pytest.raises(UsageError, match=r"more than 64 MiB: docs/.* could not be read"):
+            await held(office)
+
+
+async def test_a_quiet_time_keeps_nothing_of_what_it_looked_at_and_reads_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = repository(tmp_path / "repo")
+    with hall_at(tmp_path / "state") as hall:
+        office = office_of(hall, reviews_of(place, TOPIC, "context: docs", "when: changed"), Speaker())
+        with monkeypatch.context() as patched:
+            patched.setattr(ReviewDesk, "rows", None)
+            await held(office)
+            for _ in range(2):
+                assert (await held(office)).outcome == "unchanged"
+            (place / "docs" / "billing.md").unlink()
+            with pytest.raises(UsageError):
+                await held(office)
+        assert outcomes(hall) == ["decided", "unchanged", "unchanged", "failed"]
+        assert [row.notes.seen is not None for row in hall.reviews.rows("weekly")] == [True, False, False, False]
 
 
 async def test_what_a_debate_did_not_end_on_counts_as_not_reviewed(tmp_path: Path) -> None:
