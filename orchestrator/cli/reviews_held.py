@@ -22,6 +22,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.own_task import in_own_task
 from orchestrator.plan import Plan
 from orchestrator.review.daemon import Daemon, WallClock
+from orchestrator.review.leaving import leaving
 from orchestrator.review.office import Ended, Office
 from orchestrator.review.result import exit_code_of, not_held, result_of
 from orchestrator.review.reviews_file import Review, ReviewsFile, find_reviews_file, load_reviews
@@ -157,7 +158,8 @@ def _trusted(given: Path | None) -> ReviewsFile:
     file = load_reviews(found)
     if given is None and not found.is_absolute():
         for number, review in enumerate(file.reviews):
-            for risk in review.risks:
+            outside = (f"has a path that leaves its folder ({key})" for key in leaving(review, file.folder))
+            for risk in (*review.risks, *outside):
                 raise ConfigurationError(
                     f"This file of the working folder {risk}.",
                     f"Read it, and name it if that is what you want: --file {found}",

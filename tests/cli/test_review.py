@@ -27,6 +27,7 @@ from orchestrator.hall.runs import this_process
 from orchestrator.hall.store import open_store
 from orchestrator.hall.terms import Status
 from orchestrator.review.outcomes import Outcome
+from orchestrator.shelves import bundled
 
 Command = Callable[..., Result]
 
@@ -159,7 +160,8 @@ def test_a_file_of_the_working_folder_chooses_no_program_for_its_models_unless_i
     program.chmod(0o755)
     (work / models).parent.mkdir(exist_ok=True)
     (work / models).write_text(
-        f"routes: {{PATHOS: [cli/x], ETHOS: [cli/x], LOGOS: [cli/x]}}\nmodels: {{cli/x: {{cli: {{command: {program}}}}}}}\n"
+        "routes: {PATHOS: [cli/x], ETHOS: [cli/x], LOGOS: [cli/x]}\n"
+        f"models: {{cli/x: {{cli: {{command: {program}}}}}}}\n"
     )
     written(work, f"models: {models}")
     for command in (("run", "weekly"), ("daemon",)):
@@ -170,6 +172,65 @@ def test_a_file_of_the_working_folder_chooses_no_program_for_its_models_unless_i
     assert not proof.exists()
     hall("review", "run", "weekly", "--file", "reviews.yaml")
     assert proof.exists()
+
+
+@pytest.fixture
+def outside(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder elsewhere, and links to it in the working folder."""
+    place = tmp_path_factory.mktemp("outside")
+    (place / "a.md").write_text("# Not yours\n")
+    (place / "speed.yaml").write_text((bundled("recipes") / "speed.yaml").read_text())
+    for name in ("docs", "own", "runs", "elsewhere"):
+        (work / name).mkdir(exist_ok=True) if name != "elsewhere" else (work / name).symlink_to(place)
+    (work / "docs" / "a.md").write_text("# Ours\n")
+    (work / "own" / "b.md").symlink_to(place / "a.md")
+    (work / "runs" / "2026-03-16-weekly").symlink_to(place)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("told", "key"),
+    [
+        ("context: {outside}/a.md", "context"),
+        ("context: '{outside}/*.md'", "context"),
+        ("context: ~/a.md", "context"),
+        ("context: docs/../../a.md", "context"),
+        ("context: elsewhere/a.md", "context"),
+        ("context: [docs/a.md, elsewhere]", "context"),
+        ("context: '*/b.md'", "context"),
+        ("context: own", "context"),
+        ("adr: [docs, {outside}]", "adr"),
+        ("adr: ~", "adr"),
+        ("adr: own", "adr"),
+        ("results: {{folder: {outside}/runs}}", "results.folder"),
+        ("results: {{folder: ../runs}}", "results.folder"),
+        ("results: {{folder: elsewhere/runs}}", "results.folder"),
+        ("results: {{folder: runs}}", "results.folder"),
+        ("tier: null\n    recipe: elsewhere/speed.yaml", "recipe"),
+    ],
+)
+def test_a_file_of_the_working_folder_reads_and_writes_nowhere_else_unless_it_is_named(
+    work: Path, hall: Command, outside: Path, told: str, key: str
+) -> None:
+    before = sorted(outside.rglob("*"))
+    told = told.format(outside=outside).replace("adr: ~", "adr: '~'")
+    file = written(work, "models: rehearsal", told)
+    if key == "recipe":
+        file.write_text(file.read_text().replace("    recipe: speed\n", ""))
+    for command in (("run", "weekly"), ("daemon",)):
+        refused = hall("review", *command)
+        assert refused.exit_code == 2
+        assert f"This file of the working folder has a path that leaves its folder ({key})." in refused.stderr
+    assert rows() == []
+    assert sorted(outside.rglob("*")) == before
+
+
+def test_a_file_of_the_working_folder_reads_and_writes_below_it(work: Path, hall: Command, outside: Path) -> None:
+    (work / "adr").mkdir()
+    (work / "docs" / "link.md").symlink_to("a.md")
+    written(work, "models: rehearsal", "context: [docs, 'docs/*.md']", "adr: adr", "results: {folder: new/runs}")
+    assert hall("review", "run", "weekly").exit_code == 0
+    assert len(list((work / "new" / "runs").iterdir())) == 1
 
 
 def test_paths_start_from_the_folder_of_the_file_wherever_the_command_is_run(
