@@ -131,7 +131,7 @@ def history(name: str, as_json: bool) -> None:
     """Show a line of decisions, the oldest first: that of a review by its NAME, or that in which a THREAD stands.
 
     For each: when, what was decided, whether it supersedes or confirms the one before, what differs from that one, what
-    it cost; of a review also the times at which nothing was debated, and why.
+    it cost; of a review also the times at which nothing was debated, and why, and results that did not arrive.
 
     Examples:
         debate-hall history weekly
