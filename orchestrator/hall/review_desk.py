@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 from orchestrator.hall.holder import Holder
@@ -29,8 +29,9 @@ class ReviewDesk:
         """Returns the times of a review, or of all, the oldest first."""
         return self._store.reviews(name)
 
-    def newest(self, name: str) -> ReviewRow | None:
-        return self._store.newest_review(name)
+    def newest(self, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
+        """Returns the newest time of a review; with outcomes, the newest that ended in one of them."""
+        return self._store.newest_review(name, outcomes)
 
     def is_held(self, row: ReviewRow) -> bool:
         """Whether somebody is at it: it is not over, and its process is there and was heard of lately."""

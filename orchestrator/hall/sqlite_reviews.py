@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from orchestrator.errors import LeaseLost
 from orchestrator.hall.holder import Holder, RunRow
@@ -71,9 +71,9 @@ class SQLiteReviews(SQLiteRuns):
             rows = db.execute(f"{_FROM} WHERE ?1 IS NULL OR name = ?1 ORDER BY name, number", (name,))
             return [_row_of(row) for row in rows]
 
-    def newest_review(self, name: str) -> ReviewRow | None:
+    def newest_review(self, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
         with self._snapshot() as db:
-            return _newest(db, name)
+            return _newest(db, name, outcomes)
 
     def delivery(self, result: str, target: str) -> Delivery | None:
         with self._snapshot() as db:
@@ -129,8 +129,10 @@ def _noted(db: sqlite3.Connection, notes: ReviewNotes) -> tuple[object, ...]:
     return notes.thread_id, notes.seen, notes.revision, notes.outcome, text_id, notes.outcome is not None
 
 
-def _newest(db: sqlite3.Connection, name: str) -> ReviewRow | None:
-    row = db.execute(f"{_FROM} WHERE name = ? ORDER BY number DESC LIMIT 1", (name,)).fetchone()
+def _newest(db: sqlite3.Connection, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
+    ended = f" AND outcome IN ({', '.join('?' * len(outcomes))})" if outcomes else ""
+    asked = f"{_FROM} WHERE name = ?{ended} ORDER BY number DESC LIMIT 1"
+    row = db.execute(asked, (name, *outcomes)).fetchone()
     return _row_of(row) if row else None
 
 

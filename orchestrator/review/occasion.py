@@ -20,9 +20,7 @@ from orchestrator.wording import shortened
 from orchestrator.worker import in_thread
 
 _LONGEST = 400  # characters of what is told of one assumption
-
-
-DEBATED = {outcome for outcome in Outcome if outcome.is_debated}
+DEBATED = tuple(outcome for outcome in Outcome if outcome.is_debated)
 
 
 class Span(NamedTuple):
@@ -78,9 +76,9 @@ async def find_occasion(office: Office, review: Review) -> Occasion:
     Raises:
         UsageError: it cannot be found out.
     """
-    rows = [row for row in await in_thread(office.desk.rows, review.name) if row.notes.outcome in DEBATED]
-    last = rows[-1] if rows else None
-    since = _last_decided(review, rows)
+    last = await in_thread(office.desk.newest, review.name, DEBATED)
+    decided = await in_thread(office.desk.newest, review.name, (Outcome.DECIDED,))
+    since = decided.notes.thread_id if decided else review.decision
     folder = office.file.folder
     seen = await in_thread(look, review.context, review.adr, folder)
     span = Span(last.notes.revision if last else None, await in_thread(newest_commit, folder))
@@ -136,11 +134,6 @@ def _counts(found: Sequence[Assumed]) -> str:
 def _line(assumed: Assumed) -> str:
     assert assumed.finding is not None
     return shortened(f"{assumed.assumption.what} ({assumed.finding.why})", _LONGEST)
-
-
-def _last_decided(review: Review, rows: Sequence[ReviewRow]) -> str | None:
-    decided = [row.notes.thread_id for row in rows if row.notes.outcome == Outcome.DECIDED]
-    return decided[-1] if decided else review.decision
 
 
 def _title(office: Office, since: str) -> str:

@@ -95,12 +95,12 @@ def _failed(office: Office, taken: Taken, error: DebateError) -> None:
     known = newest.notes if newest else taken.notes
     if known.thread_id is not None and _is_under_way(office, known.thread_id):
         return  # it was paid for, and can be gone on with once that is mended
-    office.desk.note(taken.claim, known._replace(outcome=Outcome.FAILED, why=scrub(str(error))))
+    office.desk.note(taken.claim, known._replace(seen=None, outcome=Outcome.FAILED, why=scrub(str(error))))
 
 
 def _nothing_to_debate(office: Office, taken: Taken, occasion: Occasion) -> Ended:
     assert occasion.outcome is not None
-    notes = ReviewNotes(None, occasion.seen, occasion.span.now, occasion.outcome, occasion.why)
+    notes = ReviewNotes(None, None, occasion.span.now, occasion.outcome, occasion.why)
     office.desk.note(taken.claim, notes)
     return Ended(occasion.outcome, occasion.why)
 

@@ -135,7 +135,7 @@ def _given_up(desk: ReviewDesk, newest: ReviewRow) -> None:
     claim = desk.take_over(newest)
     if claim is not None:
         why = f"It stopped and was not resumed before the next time came. {newest.notes.why or ''}".strip()
-        desk.note(claim, newest.notes._replace(outcome=Outcome.STOPPED, why=why))
+        desk.note(claim, newest.notes._replace(seen=None, outcome=Outcome.STOPPED, why=why))
 
 
 def _last_of(newest: ReviewRow | None) -> Last | None:

@@ -196,11 +196,12 @@ async def test_what_met_a_limit_is_given_up_at_the_next_time_where_cron_asks(sto
         got = take_due(desk, file.reviews[0], file.path, at)
         assert isinstance(got, Taken)
         taken.append(got.claim.number)
-        desk.note(got.claim, ReviewNotes(thread_id=f"thread-{got.claim.number}", why="Changed: a.md."))
+        desk.note(got.claim, ReviewNotes(f"thread-{got.claim.number}", "{}", why="Changed: a.md."))
         desk.release(got.claim)  # a limit is met
     assert taken == [2, 2, 2, 3]
     assert table(store) == [ENROLLED, ("2026-03-23T08:00", "stopped"), ("2026-03-30T07:00", None)]
-    assert store.reviews("weekly")[1].notes.thread_id == "thread-2"
+    stopped, going_on = (row.notes for row in store.reviews("weekly")[1:])
+    assert (stopped.thread_id, stopped.seen, going_on.seen) == ("thread-2", None, "{}")
 
 
 async def test_what_is_over_as_soon_as_it_is_seen_is_never_left_half_written(store: Store, tmp_path: Path) -> None:
