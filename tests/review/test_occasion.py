@@ -139,6 +139,27 @@ async def test_what_was_committed_since_the_last_time_is_evidence_where_that_is_
         assert await evidence() == [f"git:{first[:12]}..{second[:12]}"]
 
 
+async def test_without_the_commit_of_the_last_time_there_is_no_range_and_the_reason_says_so(tmp_path: Path) -> None:
+    """History was rewritten since, or a shallow clone does not reach back so far."""
+    place = repository(tmp_path / "repo")
+    first = git(place, "rev-parse", "HEAD")
+    with hall_at(tmp_path / "state") as hall:
+        keys = (TOPIC, 'context: [docs, "git:{range}"]')
+        await held(office_of(hall, reviews_of(place, *keys), Speaker()))
+        second = commit(place, orders="# Orders\n")
+        git(tmp_path, "clone", "-q", "--depth=1", f"file://{place}", "shallow")
+        (place / "reviews.yaml").unlink()
+        office = office_of(hall, reviews_of(tmp_path / "shallow", *keys), Speaker())
+        ended = await held(office)
+        assert ended.outcome == "decided"
+        assert ended.why == (
+            "It is always debated. "
+            f"There is no range: {first[:12]}, the commit of its last time, is not in the repository any more."
+        )
+        assert [row.notes.revision for row in hall.reviews.rows("weekly")] == [first, second]
+        assert (await held(office)).why == "It is always debated."
+
+
 async def test_only_a_broken_assumption_opens_a_debate_whose_topic_names_it(tmp_path: Path) -> None:
     place, speaker = repository(tmp_path / "repo"), assuming(ONE_TABLE, FAST, HAPPY)
     with hall_at(tmp_path / "state") as hall:
