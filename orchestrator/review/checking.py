@@ -28,7 +28,9 @@ from orchestrator.worker import in_thread
 
 SECONDS = 60.0  # for one command
 
-_NOT_RUN = (126, 127)  # how a shell says that there is no such program, or that it may not be run
+# How a shell says that a program may not be run (126), is not there (127) or was ended by a signal (128 and its number),
+# and git that it could not do what it was asked to (128).
+_NO_ANSWER = range(126, 128 + 64 + 1)
 _MOST_TOLD = 200  # characters of what a command complains of
 _NUMBER = re.compile(r"(?:(?<![\w.])[-+])?\d[\d.,]*(?:[eE][-+]?\d{1,4})?", re.ASCII)
 
@@ -137,12 +139,13 @@ async def _run(command: str, folder: Path, seconds: float) -> Ended:
             "HOME": str(home),
             "TMPDIR": str(rest),
             "LANG": "C.UTF-8",  # numbers and complaints read the same everywhere
+            "GIT_CEILING_DIRECTORIES": os.path.realpath(place),  # git looks for no repository around the copy
         }
         return await run(["/bin/sh", "-c", command], b"", folder=work, environment=seen, seconds=seconds)
 
 
 def _exit(check: Exits, ended: Ended) -> Finding:
-    if ended.code != check.code and (ended.code < 0 or ended.code in _NOT_RUN):
+    if ended.code != check.code and (ended.code < 0 or ended.code in _NO_ANSWER):
         return _unknown(_complaint(ended))
     return _found(ended.code == check.code, f"the command ended with exit code {ended.code}")
 

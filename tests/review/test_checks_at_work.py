@@ -172,7 +172,7 @@ async def test_a_command_sees_no_key_of_its_caller_and_no_home_of_the_user(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-1234567890abcdefghij")
     assert await found("exit 1: printenv OPENAI_API_KEY", folder) == ("holds", "the command ended with exit code 1")
-    known = "PATH|HOME|TMPDIR|LANG|DEBATE_HALL_CALL|PWD|OLDPWD|SHLVL|_"
+    known = "PATH|HOME|TMPDIR|LANG|GIT_CEILING_DIRECTORIES|DEBATE_HALL_CALL|PWD|OLDPWD|SHLVL|_"
     assert await found(f"number == 0: env | sed 's/=.*//' | grep -cvxE '{known}'", folder) == (
         "holds",
         "the command printed 0",
@@ -205,6 +205,24 @@ def repository(folder: Path) -> Path:
 
 async def test_a_command_may_ask_git(repository: Path) -> None:
     assert await found("number == 1: git rev-list --count HEAD", repository) == ("holds", "the command printed 1")
+
+
+async def test_no_command_changes_the_repository_that_a_work_tree_or_a_link_leads_to(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, linked = tmp_path / "tree", tmp_path / "linked"
+    git(repository, "worktree", "add", "-q", str(tree))
+    linked.mkdir()
+    (linked / ".git").symlink_to(repository / ".git")
+    before = git(repository, "for-each-ref")
+    for folder in (tree, linked):
+        finding = await found("exit 0: git branch made-by-check", folder)
+        assert finding.state is State.UNKNOWN
+        assert "not a git repository" in finding.why
+        assert (await found("exit 0: test ! -e .git", folder)).state is State.HOLDS
+    monkeypatch.setattr("tempfile.tempdir", str(repository))  # the copy stands in a repository
+    assert (await found("exit 0: git branch made-by-check", tree)).state is State.UNKNOWN
+    assert git(repository, "for-each-ref") == before
 
 
 async def test_a_cancelled_check_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
