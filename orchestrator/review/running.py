@@ -44,8 +44,9 @@ async def hold_review(office: Office, review: Review, taken: Taken) -> Ended:
     Raises:
         RunPaused: its debate stopped before its end, and can be gone on with; LeaseLost, RunHeld: another process does
             that.
-        UsageError, HallError: it cannot be held as the file asks for, which is noted as its end, or, where its debate
-            is under way, it cannot be gone on with as things are.
+        UsageError, HallError: it cannot be held as the file asks for. That is noted: as its end, or, for a time of the
+            schedule of which nothing was begun, as the reason why it is still due. Where its debate is under way it
+            cannot be gone on with as things are.
         StoreError: the hall cannot be used.
     """
     return await attended(office.desk, taken.claim, partial(_held, office, review, taken))
@@ -87,15 +88,17 @@ def _is_open(office: Office, thread_id: str) -> bool:
 
 
 def _is_under_way(office: Office, thread_id: str) -> bool:
-    return _is_open(office, thread_id) and office.hall.debate(thread_id).state.status is Status.ACTIVE
+    return office.hall.debate(thread_id).state.status is Status.ACTIVE
 
 
 def _failed(office: Office, taken: Taken, error: DebateError) -> None:
     newest = office.desk.newest(taken.claim.name)
     known = newest.notes if newest else taken.notes
-    if known.thread_id is not None and _is_under_way(office, known.thread_id):
+    is_begun = known.thread_id is not None and _is_open(office, known.thread_id)
+    if known.thread_id is not None and is_begun and _is_under_way(office, known.thread_id):
         return  # it was paid for, and can be gone on with once that is mended
-    office.desk.note(taken.claim, known._replace(seen=None, outcome=Outcome.FAILED, why=scrub(str(error))))
+    outcome = None if taken.is_of_schedule and not is_begun else Outcome.FAILED  # the one stays due until the next
+    office.desk.note(taken.claim, known._replace(seen=None, outcome=outcome, why=scrub(str(error))))
 
 
 def _nothing_to_debate(office: Office, taken: Taken, occasion: Occasion) -> Ended:

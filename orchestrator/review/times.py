@@ -21,11 +21,18 @@ from orchestrator.wording import counted
 
 
 class Taken(NamedTuple):
-    """A time that this process holds; `notes` are of whoever held it before."""
+    """A time that this process holds.
+
+    Args:
+        notes: of whoever held it before.
+        is_of_schedule: whether it may be one, which is kept open where nothing can be begun yet; else it was made by
+            hand just now.
+    """
 
     claim: ReviewClaim
     due_at: datetime
     notes: ReviewNotes
+    is_of_schedule: bool = True
 
     @property
     def result(self) -> str:
@@ -65,7 +72,8 @@ def take_by_hand(desk: ReviewDesk, review: Review, file: Path, now: datetime) ->
         if newest is not None and not newest.is_over:
             found = _left_behind(desk, newest)
         else:
-            found = _begun(desk, review, file, now, newest)
+            begun = _begun(desk, review, file, now, newest)
+            found = begun._replace(is_of_schedule=False) if begun else None
         if found is not None:
             return found
 
