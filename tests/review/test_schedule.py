@@ -7,6 +7,7 @@ from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,3 +146,16 @@ def test_whoever_looks_now_and_then_takes_each_time_up_at_most_once_and_none_ear
             got.append(found.at)
             taken = Last(found.at, now)
     assert got == sorted(set(got))
+
+
+@pytest.mark.parametrize(
+    ("cron", "day"), [("0 9 L * *", 31), ("0 9 * * 5L", 30), ("0 9 * * 1#2", 12), ("0 9 * * mon", 5), ("@weekly", None)]
+)
+def test_the_words_of_cron_that_the_documentation_names_are_read(cron: str, day: int | None) -> None:
+    told = {"name": "weekly", "cron": cron, "topic": "Right?"}
+    if day is None:
+        with pytest.raises(ValueError, match="five fields"):
+            Review.model_validate(told, context={"source": "reviews.yaml"})
+        return
+    review = Review.model_validate(told, context={"source": "reviews.yaml"})
+    assert next(upcoming(review, datetime(2026, 1, 1, tzinfo=UTC))).day == day
