@@ -79,7 +79,7 @@ def take_by_hand(desk: ReviewDesk, review: Review, file: Path, now: datetime) ->
 
 
 def take_due(desk: ReviewDesk, review: Review, file: Path, now: datetime, stopped: int | None = None) -> Taken | NotNow:
-    """Takes up the time that is due, else what was left behind.
+    """Takes up the time that is due, else what was left behind. Of a review that is new no time is due yet.
 
     Args:
         stopped: the number of a time that stopped in this process, and is not gone on with.
@@ -91,7 +91,10 @@ def take_due(desk: ReviewDesk, review: Review, file: Path, now: datetime, stoppe
         newest = desk.newest(review.name)
         _require_same_file(newest, file)
         found: Taken | NotNow | None
-        if newest is None or newest.is_over:
+        if newest is None:
+            enrol(desk, review, file, now)
+            continue
+        if newest.is_over:
             found = _due(desk, review, file, now, newest)
         elif not desk.is_held(newest) and _is_next_due(review, now, newest):
             _given_up(desk, newest)
@@ -116,9 +119,7 @@ def _begun(desk: ReviewDesk, review: Review, file: Path, at: datetime, newest: R
     return Taken(claim, at, ReviewNotes()) if claim else None
 
 
-def _due(
-    desk: ReviewDesk, review: Review, file: Path, now: datetime, newest: ReviewRow | None
-) -> Taken | NotNow | None:
+def _due(desk: ReviewDesk, review: Review, file: Path, now: datetime, newest: ReviewRow) -> Taken | NotNow | None:
     found = due(review, _last_of(newest), now)
     if found is None:
         return NotNow("No time of its schedule has come since the last one.")
@@ -146,9 +147,7 @@ def _given_up(desk: ReviewDesk, newest: ReviewRow) -> None:
         desk.note(claim, newest.notes._replace(seen=None, outcome=Outcome.STOPPED, why=why))
 
 
-def _last_of(newest: ReviewRow | None) -> Last | None:
-    if newest is None:
-        return None
+def _last_of(newest: ReviewRow) -> Last:
     was_given_up = newest.notes.outcome == Outcome.STOPPED  # until then nobody was at it
     return Last(moment(newest.due_at), moment(newest.due_at if was_given_up else newest.run.beat_at))
 

@@ -204,6 +204,17 @@ async def test_what_met_a_limit_is_given_up_at_the_next_time_where_cron_asks(sto
     assert (stopped.thread_id, stopped.seen, going_on.seen) == ("thread-2", None, "{}")
 
 
+async def test_a_review_that_is_new_is_held_from_its_next_time_on_also_where_cron_asks(
+    store: Store, tmp_path: Path
+) -> None:
+    file, desk = reviews(tmp_path), desk_of(store, VirtualClock(START, START, waiters=9), 1)
+    assert isinstance(take_due(desk, file.reviews[0], file.path, START), NotNow)
+    assert table(store) == [ENROLLED]
+    taken = take_due(desk, file.reviews[0], file.path, datetime(2026, 3, 23, 8, tzinfo=UTC))
+    assert isinstance(taken, Taken)
+    assert table(store) == [ENROLLED, ("2026-03-23T08:00", None)]
+
+
 async def test_what_is_over_as_soon_as_it_is_seen_is_never_left_half_written(store: Store, tmp_path: Path) -> None:
     """A second write would be where a process can be killed."""
     file, desk = reviews(tmp_path, "missed: skip"), desk_of(store, VirtualClock(START, START, waiters=9), 1)
