@@ -28,11 +28,12 @@ from orchestrator.worker import in_thread
 
 SECONDS = 60.0  # for one command
 
-# How a shell says that a program may not be run (126), is not there (127) or was ended by a signal (128 and its number),
-# and git that it could not do what it was asked to (128).
+# How a shell says that a program may not be run (126), is not there (127) or was ended by a signal (128 and more), and
+# git that it could not do what it was asked to (128).
 _NO_ANSWER = range(126, 128 + 64 + 1)
 _MOST_TOLD = 200  # characters of what a command complains of
-_NUMBER = re.compile(r"(?:(?<![\w.])[-+])?\d[\d.,]*(?:[eE][-+]?\d{1,4})?", re.ASCII)
+_NUMBER = re.compile(r"(?:(?<![\w.])[-+])?\d[\d.,]*(?:[eE][-+]?(?P<exponent>\d+))?", re.ASCII)
+_MOST_EXPONENT = 4  # digits: a larger one is an id or a hash, and no number that can be compared
 
 
 class State(StrEnum):
@@ -130,6 +131,7 @@ async def _run(command: str, folder: Path, seconds: float) -> Ended:
         NoCopyError, OSError: it was not run.
     """
     with TemporaryDirectory(prefix="debate-hall-", ignore_cleanup_errors=True) as place:
+        within = await in_thread(Path(place).resolve)
         work, home, rest = (Path(place, name) for name in ("work", "home", "tmp"))
         await in_thread(copy_folder, folder, work)
         home.mkdir()
@@ -139,7 +141,7 @@ async def _run(command: str, folder: Path, seconds: float) -> Ended:
             "HOME": str(home),
             "TMPDIR": str(rest),
             "LANG": "C.UTF-8",  # numbers and complaints read the same everywhere
-            "GIT_CEILING_DIRECTORIES": os.path.realpath(place),  # git looks for no repository around the copy
+            "GIT_CEILING_DIRECTORIES": str(within),  # git looks for no repository around the copy
         }
         return await run(["/bin/sh", "-c", command], b"", folder=work, environment=seen, seconds=seconds)
 
@@ -154,14 +156,19 @@ def _number(check: Prints, ended: Ended) -> Finding:
     # Commands that count and find nothing, as `grep -c`, end with 1.
     if ended.code not in (0, 1):
         return _unknown(_complaint(ended))
-    printed = [found.rstrip(".,") for found in _NUMBER.findall(ended.output)]
-    if not printed:
+    last = None
+    for last in _NUMBER.finditer(ended.output):
+        pass
+    if last is None:
         return _unknown("the command printed no number")
+    printed = last[0].rstrip(".,")
+    if len(last["exponent"] or "") > _MOST_EXPONENT:
+        return _unknown(f"the command printed {shortened(printed, 40)}, whose exponent has more than four digits")
     try:
-        number = Decimal(printed[-1])
+        number = Decimal(printed)
     except InvalidOperation:  # 1,234 and 1.2.3: which number is that?
-        return _unknown(f"the command printed {shortened(printed[-1], 40)}, which can be read in more than one way")
-    return _found(RELATIONS[check.relation](number, check.bound), f"the command printed {printed[-1]:.40}")
+        return _unknown(f"the command printed {shortened(printed, 40)}, which can be read in more than one way")
+    return _found(RELATIONS[check.relation](number, check.bound), f"the command printed {printed:.40}")
 
 
 def _complaint(ended: Ended) -> str:
