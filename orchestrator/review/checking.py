@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import deque
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -156,11 +157,10 @@ def _number(check: Prints, ended: Ended) -> Finding:
     # Commands that count and find nothing, as `grep -c`, end with 1.
     if ended.code not in (0, 1):
         return _unknown(_complaint(ended))
-    last = None
-    for last in _NUMBER.finditer(ended.output):
-        pass
-    if last is None:
+    numbers = deque(_NUMBER.finditer(ended.output), maxlen=1)
+    if not numbers:
         return _unknown("the command printed no number")
+    last = numbers[0]
     printed = last[0].rstrip(".,")
     if len(last["exponent"] or "") > _MOST_EXPONENT:
         return _unknown(f"the command printed {shortened(printed, 40)}, whose exponent has more than four digits")
