@@ -13,21 +13,29 @@ from orchestrator.hall.terms import Role
 class People(Protocol):
     """What a run asks of the people at its table; they write to the hall like everybody."""
 
-    async def before(self, role: Role) -> None:
-        """The seats of a role are about to draft: who has something to say in that role can say it now."""
+    async def before(self, role: Role) -> bool:
+        """The seats of a role are about to draft: who has something to say in that role can say it now.
 
-    async def after_round(self, number: int) -> None:
-        """A round is over: who has something to say, wants another round or wants to end the debate, does it now."""
+        Returns:
+            whether anybody was heard, so that the debate may be another one.
+        """
+
+    async def after_round(self, number: int) -> bool:
+        """A round is over: who has something to say, wants another round or wants to end the debate, does it now.
+
+        Returns:
+            as `before`.
+        """
 
 
 class Nobody:
     """Nobody sits at the table."""
 
-    async def before(self, role: Role) -> None:
-        pass
+    async def before(self, role: Role) -> bool:
+        return False
 
-    async def after_round(self, number: int) -> None:
-        pass
+    async def after_round(self, number: int) -> bool:
+        return False
 
 
 NOBODY = Nobody()

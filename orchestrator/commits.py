@@ -214,9 +214,6 @@ class Commits:
 
     async def _turn(self, head: str, draft: Draft) -> str:
         seat = draft.seat
-        if self.plan.mode is Mode.MEDIATED:
-            picked = await in_thread(self.hall.pick_next_speaker, self.thread_id, seat.role, head)
-            head = picked["head"]
         turn = await in_thread(
             self.hall.add_turn,
             self.thread_id,
@@ -229,6 +226,7 @@ class Commits:
             token_total=draft.usage.input + draft.usage.output,
             expected_head=head,
             seat=seat_record(draft),
+            takes_floor=self.plan.mode is Mode.MEDIATED,
         )
         self.paid.committed(draft)
         self.emit(

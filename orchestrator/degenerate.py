@@ -51,7 +51,7 @@ def word_count(text: str) -> int:
 def _echo(text: str, instructions: Sequence[str]) -> str | None:
     """The first run of `ECHO_WORDS` words that also stands in the instructions."""
     run = quotes_run(text, instructions, ECHO_WORDS)
-    return run if run and sum(1 for _ in words_of(run)) == ECHO_WORDS else None
+    return run if run and len(words_of(run)) == ECHO_WORDS else None
 
 
 def _refuses(text: str, words: int, least: int) -> bool:

@@ -7,9 +7,10 @@ about what happened; its place in the stream (`Told`) adds number, time and thre
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, ClassVar
 
 from orchestrator.iso_time import iso_utc
@@ -326,14 +327,16 @@ class Told:
 
     def as_dict(self) -> dict[str, Any]:
         """The event as JSON values, amounts as decimal strings; what is kept apart is left out."""
-        kept_apart = {member.name for member in fields(self.event) if member.metadata == KEPT_APART}
-        members = {
-            name: format(value, "f") if isinstance(value, Decimal) else value
-            for name, value in asdict(self.event).items()
-            if name not in kept_apart
-        }
+        kind: Any = type(self.event)
+        values = {name: getattr(self.event, name) for name in _told_of(kind)}
+        members = {name: format(one, "f") if isinstance(one, Decimal) else one for name, one in values.items()}
         place = {"v": VERSION, "seq": self.seq, "at": self.at, "thread_id": self.thread_id}
         return {**place, "type": self.event.type, **members}
+
+
+@cache
+def _told_of(kind: Any) -> tuple[str, ...]:
+    return tuple(member.name for member in fields(kind) if member.metadata != KEPT_APART)
 
 
 Reader = Callable[[Told], None]

@@ -272,7 +272,7 @@ async def _to_its_close(held: Held, question: Question) -> None:
                 await held.commits.note(About.UNGROUNDED, problem, question.seat.slot)
         debate = await held.commits.look()
         try:
-            await in_thread(held.hall.close_debate, held.thread_id, words, expected_head=debate.head)
+            await in_thread(held.hall.close_run, held.thread_id, words, Status.SYNTHESIS, debate.head)
         except StaleHead:
             held.commits.count_conflict()
             continue

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import anyio
 
@@ -93,8 +94,12 @@ class Journal:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._hall, self._lease, self._clock = hall, lease, clock
-        self._lines = list(lines)
+        self._lines: list[JournalLine] = []
+        self._intents: dict[int, JournalLine] = {}  # by number
+        self._attempts = Counter[tuple[str, str]]()  # by slot and step
+        self._ended = defaultdict[tuple[str, str], list[JournalLine]](list)  # outcomes, by slot and step
         self._writing = anyio.Lock()
+        self._add(lines)
 
     @classmethod
     async def opened(cls, hall: Hall, lease: Lease) -> Journal:
@@ -129,7 +134,7 @@ class Journal:
                 at=self._now(),
                 slot=ask.slot,
                 step=ask.step,
-                attempt=self._attempts(ask) + 1,
+                attempt=self._attempts[_seat(ask)] + 1,
                 route=ask.request.model,
                 request=words.digest,
                 tokens=bound.tokens,
@@ -170,24 +175,17 @@ class Journal:
 
     def past(self, ask: Ask) -> tuple[Past, ...]:
         """Returns what came when the same seat asked the same before, in order."""
-        intents = self._same(ask)
-        return tuple(
-            _past(line, line.record, intents[line.record.intent])
-            for line in (self._lines if intents else ())
-            if isinstance(line.record, Outcome) and line.record.intent in intents and line.record.failed != _NEVER_MADE
-        )
-
-    def _same(self, ask: Ask) -> dict[int, Intent]:
-        """The intents in which this seat asked the same, by number; what was asked before a redaction is gone."""
-        of_seat = [
-            (line, line.record)
-            for line in self._lines
-            if isinstance(line.record, Intent) and _of_seat(line.record, ask)
-        ]
-        if not of_seat:
-            return {}  # mostly so, and before a whole prompt is hashed
+        ended = self._ended.get(_seat(ask))
+        if not ended:
+            return ()  # mostly so, and before a whole prompt is hashed
         asked = _asked(ask.request.messages)
-        return {line.number: intent for line, intent in of_seat if line.text == asked}
+        return tuple(filter(None, (self._past(line, asked) for line in ended)))
+
+    def _past(self, line: JournalLine, asked: str) -> Past | None:
+        """What came of a call, if it asked the same; what was asked before a redaction is gone."""
+        outcome = cast(Outcome, line.record)
+        intent = self._intents[outcome.intent]
+        return _past(line, outcome, cast(Intent, intent.record)) if intent.text == asked else None
 
     @property
     def written(self) -> int:
@@ -226,8 +224,15 @@ class Journal:
         ended = [taken(intents[outcome.intent], _usage(outcome), charged=outcome.charged) for outcome in outcomes]
         return total_bound([*ended, *(_bound(intent) for intent in _without_outcome(lines))])
 
-    def _attempts(self, ask: Ask) -> int:
-        return sum(isinstance(line.record, Intent) and _of_seat(line.record, ask) for line in self._lines)
+    def _add(self, lines: Iterable[JournalLine]) -> None:
+        for line in lines:
+            self._lines.append(line)
+            match line.record:
+                case Intent() as intent:
+                    self._intents[line.number] = line
+                    self._attempts[_seat(intent)] += 1
+                case Outcome() as outcome if outcome.intent in self._intents and outcome.failed != _NEVER_MADE:
+                    self._ended[_seat(cast(Intent, self._intents[outcome.intent].record))].append(line)
 
     async def _write(self, records: Sequence[tuple[Record, str | None, str | None]]) -> list[int]:
         with anyio.CancelScope(shield=True):
@@ -235,7 +240,7 @@ class Journal:
                 first = len(self._lines)
                 lines = [JournalLine(first + n, *record) for n, record in enumerate(records)]
                 await in_thread(self._hall.runs.keep, self._lease, lines)
-                self._lines += lines
+                self._add(lines)
         return [line.number for line in lines]
 
     def _now(self) -> str:
@@ -253,8 +258,8 @@ def _past(line: JournalLine, outcome: Outcome, intent: Intent) -> Past:
     return Past(line.number, intent.route, reply, outcome.failed, text, usage)
 
 
-def _of_seat(intent: Intent, ask: Ask) -> bool:
-    return (intent.slot, intent.step) == (ask.slot, ask.step)
+def _seat(asked: Intent | Ask) -> tuple[str, str]:
+    return asked.slot, asked.step
 
 
 def _asked(messages: Sequence[Message]) -> str:

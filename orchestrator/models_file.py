@@ -28,6 +28,7 @@ from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.yaml_tree import Place
 
 SUFFIXES = ENDINGS["configs"]
+REVIEWS = "reviews"  # the name of a reviews file
 
 _OF_KEYS = ("authorization", "proxy-authorization", "cookie", "api-key", "x-api-key", "x-goog-api-key")  # headers
 # What an entry of an agent CLI may say; the rest is for models that are asked over HTTP.
@@ -38,6 +39,11 @@ _OF_CLIS = {
 _ROLES = {role.lower(): role for role in Role}
 
 
+def models_files(shelves: Sequence[Path]) -> dict[str, Path]:
+    """The models files on the shelves, by name; a reviews file, which stands there too, is none."""
+    return {name: path for name, path in standing(shelves, SUFFIXES).items() if name != REVIEWS}
+
+
 def models_path(name: str, shelves: Sequence[Path]) -> Path:
     """The models file a user means: a path when it looks like one, else a name on the shelves.
 
@@ -46,7 +52,7 @@ def models_path(name: str, shelves: Sequence[Path]) -> Path:
     """
     if is_path(name, SUFFIXES):
         return Path(name)
-    files = standing(shelves, SUFFIXES)
+    files = models_files(shelves)
     if name.lower() not in files:
         cure = f"{did_you_mean(name, files)} The models files are {', '.join(files) or 'none'}; a path works too."
         raise ConfigurationError(f"There is no models file called {name!r:.80}.", cure.strip())

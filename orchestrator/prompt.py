@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from orchestrator.decision.constraints import Constraint, constraints_seen, open_blocks
 from orchestrator.decision.people import named
-from orchestrator.evidence import numbered
+from orchestrator.evidence import Evidence, numbered
 from orchestrator.hall.debate import Remark, Said, Snapshot
 from orchestrator.hall.terms import Role
 from orchestrator.instructions import SUMMARISE, turn_instruction
@@ -120,7 +121,7 @@ def make_summary_request(
 ) -> Request:
     """Returns the request for a summary of so many of the oldest turns, for one seat."""
     task = _task(plan, snapshot, planned, seat, "summary")
-    told = "\n\n".join(_turn(plan, said) for said in snapshot.turns[:turns])
+    told = "\n\n".join(_turn(plan.fence, said) for said in snapshot.turns[:turns])
     messages = (
         Message("system", f"{plan.protocol}\n\nThe debate's marker is {plan.fence}."),
         Message("user", _fenced(plan.fence, "the question under debate", snapshot.topic)),
@@ -166,14 +167,19 @@ def _shared(plan: Plan, snapshot: Snapshot, planned: PlannedRound, summary: Summ
     """The part that all seats share and that only ever grows at its end; see `past_rounds` for what else it may do."""
     fence = plan.fence
     yield Message("system", f"{plan.protocol}\n\nThe debate's marker is {fence}.")
-    topic = _fenced(fence, "the question under debate", snapshot.topic)
-    evidence = [_fenced(fence, f"evidence {piece.id}: {piece.title}", numbered(piece)) for piece in plan.evidence]
-    yield Message("user", "\n\n".join([topic, *(evidence or ["There is no evidence attached."])]))
+    yield _question(fence, snapshot.topic, plan.evidence)
     if summary is not None:
         yield Message("user", _fenced(fence, f"a summary of T1 to T{summary.turns}, made for you", summary.text))
     newest = max([planned.number, *(said.round for said in snapshot.turns[-1:])])
     for said in snapshot.turns[summary.turns if summary else 0 :]:
-        yield Message("user", (said.round < newest and _brief(plan, said)) or _turn(plan, said))
+        yield Message("user", (said.round < newest and _brief(plan, said)) or _turn(plan.fence, said))
+
+
+@lru_cache(maxsize=8)  # every seat reads the same, and evidence is long
+def _question(fence: str, topic: str, evidence: tuple[Evidence, ...]) -> Message:
+    asked = _fenced(fence, "the question under debate", topic)
+    pieces = [_fenced(fence, f"evidence {piece.id}: {piece.title}", numbered(piece)) for piece in evidence]
+    return Message("user", "\n\n".join([asked, *(pieces or ["There is no evidence attached."])]))
 
 
 def _brief(plan: Plan, said: Said) -> str | None:
@@ -185,9 +191,10 @@ def _brief(plan: Plan, said: Said) -> str | None:
     return _fenced(plan.fence, f"T{said.number}: {who}, round {said.round}, in short, as Door has answered it", brief)
 
 
-def _turn(plan: Plan, said: Said) -> str:
+@lru_cache(maxsize=256)  # every later seat reads it too
+def _turn(fence: str, said: Said) -> str:
     who = named(said.agent, said.human)
-    return _fenced(plan.fence, f"T{said.number}: {said.role}, {who}, round {said.round}", said.text)
+    return _fenced(fence, f"T{said.number}: {said.role}, {who}, round {said.round}", said.text)
 
 
 def _material(snapshot: Snapshot, checklist: str | None, constraints: Sequence[Constraint]) -> tuple[Material, ...]:
@@ -236,4 +243,6 @@ def _fenced(fence: str, title: str, text: str) -> str:
 
 def _escaped(fence: str, text: str) -> str:
     """Parts every marker in a text after its first character, also those that overlap."""
+    if fence not in text:
+        return text
     return re.sub(f"(?={re.escape(fence)}).", r"\g<0>…", text, flags=re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
@@ -32,16 +32,14 @@ class Word(NamedTuple):
     spaced: bool
 
 
-def words_of(text: str) -> Iterator[Word]:
+@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
+def words_of(text: str) -> tuple[Word, ...]:
     """The words of a text in their order: runs of letters, digits and marks."""
     if text.isascii():  # the same, several times faster
-        for match in _ASCII_WORD.finditer(text.lower()):
-            yield Word(match[0], match.start(), match.end(), True)
-        return
+        return tuple(Word(match[0], *match.span(), True) for match in _ASCII_WORD.finditer(text.lower()))
     marks = {each for each in set(text) if unicodedata.category(each)[0] == "M"}
-    for match in _word(frozenset(marks)).finditer(text):
-        start, end = match.span()
-        yield Word(_folded(match[0]), start, end, match.lastgroup == "spaced")
+    words = _word(frozenset(marks)).finditer(text)
+    return tuple(Word(_folded(match[0]), *match.span(), match.lastgroup == "spaced") for match in words)
 
 
 def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
@@ -59,18 +57,34 @@ def quotes_run(text: str, sources: Sequence[str], words: int = 6) -> str | None:
         Exactly that many words, from the first to the last, or None where there is no such run.
     """
     length = min(words, max((len(_spoken(source)) for source in sources), default=0))
-    if length == 0:
+    if length == 0 or not any(_may_share(text, source, length) for source in sources):
         return None
     own = _runs(text, length)
     runs = [_runs(source, length) for source in sources]
     if all(of_source.isdisjoint(own) for of_source in runs):
         return None
-    said, folded = list(words_of(text)), _spoken(text)
+    said, folded = words_of(text), _spoken(text)
     first = next(at for at in count() if any(folded[at : at + length] in of_source for of_source in runs))
     return text[said[first].start : said[first + length - 1].end]
 
 
-@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
+def _may_share(text: str, source: str, length: int) -> bool:
+    """Whether two texts may have a run of so many words in common: mostly not, and that is seen at once.
+
+    Any such run covers one of the blocks of half as many words into which the text is cut.
+    """
+    block, said, told = (length + 1) // 2, _spoken(text), _in_a_row(source)
+    places = range(0, len(said) - block + 1, block)
+    return any(f" {' '.join(said[at : at + block])} " in told for at in places)
+
+
+@lru_cache(maxsize=64)
+def _in_a_row(source: str) -> str:
+    """The words of a text with a blank around each."""
+    return f" {' '.join(_spoken(source))} "
+
+
+@lru_cache(maxsize=64)
 def _runs(source: str, length: int) -> frozenset[tuple[str, ...]]:
     said = _spoken(source)
     return frozenset(said[at : at + length] for at in range(len(said) - length + 1))

@@ -24,13 +24,14 @@ _CONDITION = re.compile(
 def declines(sentence: str) -> bool:
     """Whether a sentence declines a request."""
     plain = sentence[:_LONGEST].casefold().replace("’", "'").strip(" \t\r\n#*_")
-    return any(pattern.match(plain) for pattern in _patterns()) and not _CONDITION.search(plain)
+    return any(pattern.match(plain) for pattern in patterns()) and not _CONDITION.search(plain)
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], ...]:
+def patterns() -> tuple[re.Pattern[str], ...]:
+    """What declining looks like; compiling it takes a while, which a run has before its first request."""
     languages = (_english(), _german(), _french(), _spanish(), _chinese(), _japanese())
-    return tuple(re.compile(pattern) for patterns in languages for pattern in patterns)
+    return tuple(re.compile(pattern) for of_language in languages for pattern in of_language)
 
 
 def _english() -> tuple[str, ...]:

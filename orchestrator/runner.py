@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from orchestrator import refusal
 from orchestrator.agenda import (
     answering_round,
     closing_round,
@@ -113,6 +114,7 @@ async def hold_debate(
     """
 
     async def work(held: Held) -> None:
+        await in_thread(refusal.patterns)
         assigning = Assigning(plan, held.drafting.budget)
         settling = Settling(plan, held.drafting, held.commits, Asking(plan))
         runner = _Runner(held.hall, plan, plan, thread_id, held.drafting, held.commits, assigning, settling, people)
@@ -154,15 +156,21 @@ class _Runner:
 
     async def _rounds(self) -> None:
         """Every round that is left: the planned ones, those that others opened, those that people asked for."""
-        while planned := self._next_round(debate := await self.commits.look()):
+        debate = await self.commits.look()
+        while planned := self._next_round(debate):
             if await self._found_needless(planned, debate):
+                debate = await self.commits.look()
                 continue
-            if planned in self.plan.rounds:
-                self.commits.conflicts = 0
-            else:
-                self.commits.count_conflict()  # somebody else opened it
-            await self._round(planned)
-            await self.people.after_round(planned.number)
+            debate = await self._hold(planned, debate)
+
+    async def _hold(self, planned: PlannedRound, debate: Debate) -> Debate:
+        """Holds what is left of a round, and hears what the people at the table say to it; as `_round`."""
+        if planned in self.plan.rounds:
+            self.commits.conflicts = 0
+        else:
+            self.commits.count_conflict()  # somebody else opened it
+        debate = await self._round(planned, debate)
+        return await self.commits.look() if await self.people.after_round(planned.number) else debate
 
     def _next_round(self, debate: Debate) -> PlannedRound | None:
         self._follow(rounds_of(self.pinned, debate).all)
@@ -205,7 +213,7 @@ class _Runner:
             if not closes or planned is None:
                 raise met
             if not is_held(self.plan, debate):
-                await self._hear_last(planned)
+                await self._hear_last(planned, debate)
             await self._note_early_close(met.message)
             await self._close()
         except LimitMet as still:
@@ -213,29 +221,37 @@ class _Runner:
                 self.drafting.emit(LimitReached(limit=still.limit, message=still.message, closes=False))
             raise StoppedByLimit(still) from still
 
-    async def _hear_last(self, planned: PlannedRound) -> None:
+    async def _hear_last(self, planned: PlannedRound, debate: Debate) -> None:
         """The fewest seats with which Door can end the debate."""
-        await self._hear(planned, Role.WALL)
-        if (await self.commits.look()).state.round_is_open:
-            await self._hear(planned, Role.DOOR)
+        debate = await self._hear(planned, Role.WALL, debate)
+        if debate.state.round_is_open:
+            await self._hear(planned, Role.DOOR, debate)
         else:
             await self._refine(planned)
 
     async def _note_early_close(self, why: str) -> None:
         await self.commits.note(About.CLOSED_EARLY, f"Door closed before the plan's end, at a limit. {why}")
 
-    async def _round(self, planned: PlannedRound) -> None:
+    async def _round(self, planned: PlannedRound, debate: Debate) -> Debate:
+        """Holds what is left of a round.
+
+        Args:
+            debate: as it was last seen.
+
+        Returns:
+            the debate as it is seen then.
+        """
         self.drafting.emit(RoundStarted(round=planned.number, rounds=max(planned.number, len(self.plan.rounds))))
-        debate = await self.commits.look()
         winds, walls = (left_of(planned, role, debate) for role in (Role.WIND, Role.WALL))
         framework = self.plan.has_checklists(planned)
         steps: list[tuple[PlannedSeat, Step]] = [(seat, "turn") for seat in winds]
         steps += [(seat, "checklist") for seat in walls if framework]
         drafts = await self._draft(planned, debate, steps)
         await self.commits.all(debate, drafts[: len(winds)])
-        await self._hear(planned, Role.WIND)
-        await self._hear(planned, Role.WALL, await self._checklists(drafts[len(winds) :]))
-        await self._hear(planned, Role.DOOR)
+        checklists = await self._checklists(drafts[len(winds) :])
+        debate = await self._hear(planned, Role.WIND, await self.commits.look())
+        debate = await self._hear(planned, Role.WALL, debate, checklists)
+        return await self._hear(planned, Role.DOOR, debate)
 
     async def _checklists(self, drafts: Sequence[Draft | Failure]) -> dict[str, Draft]:
         """The checklists by slot; a Wall that has none will not be heard in this round."""
@@ -247,16 +263,19 @@ class _Runner:
                 moved = await self.commits.go_on_without(failed, spoken, debate, debate.head)
         return {draft.seat.slot: draft for draft in drafts if isinstance(draft, Draft)}
 
-    async def _hear(self, planned: PlannedRound, role: Role, checklists: Mapping[str, Draft] = NO_CHECKLISTS) -> None:
-        """Drafts and commits until no seat of a role is left in this round."""
+    async def _hear(
+        self, planned: PlannedRound, role: Role, debate: Debate, checklists: Mapping[str, Draft] = NO_CHECKLISTS
+    ) -> Debate:
+        """Drafts and commits until no seat of a role is left in this round; `debate` is as in `_round`."""
         while True:
-            await self.people.before(role)
-            debate = await self.commits.look()
+            if await self.people.before(role):
+                debate = await self.commits.look()
             seats = left_of(planned, role, debate)
             if not seats:
-                return
+                return debate
             steps = [(seat, _step(seat, checklists)) for seat in self._batch(planned, seats)]
             await self.commits.all(debate, await self._draft(planned, debate, steps, checklists))
+            debate = await self.commits.look()
 
     def _batch(self, planned: PlannedRound, seats: Sequence[PlannedSeat]) -> Sequence[PlannedSeat]:
         """The seats that draft at once. Doors: one by one, or all but the debate's last, which sees them all."""
@@ -305,10 +324,10 @@ class _Runner:
                 continue
             try:
                 await in_thread(
-                    self.hall.close_debate,
+                    self.hall.close_run,
                     self.thread_id,
                     ending.synthesis,
-                    status=ending.status,
+                    ending.status,
                     expected_head=debate.head,
                     record=ending.record,
                 )
@@ -327,9 +346,7 @@ class _Runner:
         else:
             planned = self._next_round(debate)
         if planned is not None:
-            if planned not in self.plan.rounds:
-                self.commits.count_conflict()  # somebody else opened it
-            await self._round(planned)
+            await self._hold(planned, debate)
         elif owes_last_word(debate) and not debate.notes(About.CLOSED_EARLY):
             self.commits.conflicts = 0  # people who have something to say write in no loop
             await self._refine(last_word_round(self.plan, debate))

@@ -113,19 +113,22 @@ def prepare_recipe(
         )
     voices = {role: (REHEARSAL,) for role in Role} if wanted.rehearse else wanted.voices
     routing = routing_of(wanted.models, environment, voices)
+    budget = wanted.context_limit or DEFAULT_TOKENS
     gathered = gather(
         wanted.context,
         base=base,
         within=within,
         standard_input=standard_input,
         adr=wanted.adr,
-        budget_tokens=wanted.context_limit or DEFAULT_TOKENS,
+        budget_tokens=budget,
     )
+    if wanted.earlier is not None:
+        gathered = with_earlier(gathered, wanted.earlier, base, budget)
     plan = make_plan(
         recipe,
         _agents(recipe),
         routing,
-        with_earlier(gathered.evidence, wanted.earlier) if wanted.earlier else gathered.evidence,
+        gathered.evidence,
         protocol=PROTOCOL,
         fence=secrets.token_hex(8),
         limits=wanted.limits,

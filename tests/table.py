@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.from_thread
@@ -26,7 +27,7 @@ from orchestrator.hall.debate import Debate, Line
 from orchestrator.hall.entries import Closed, Refined, Tombstoned, Turn, Vote
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.results import PickResult
+from orchestrator.hall.results import TurnResult
 from orchestrator.hall.store import Lease, Store
 from orchestrator.hall.terms import About, Mode, Role, Status
 from orchestrator.models.base import Request
@@ -118,7 +119,7 @@ Act = Callable[[Writer], None]
 
 
 class Watched(Hall):
-    """Tells when the runner has read the debate and when it has given the floor: others may write right then."""
+    """Tells when the runner has read the debate and when it is about to commit: others may write right then."""
 
     def __init__(self, store: Store, tell: Callable[[str], None], lease: Lease | None = None) -> None:
         super().__init__(store, lease=lease)
@@ -132,17 +133,16 @@ class Watched(Hall):
         self._tell("looked")
         return debate
 
-    def pick_next_speaker(self, thread_id: str, role: str, expected_head: str | None = None) -> PickResult:
-        picked = super().pick_next_speaker(thread_id, role, expected_head)
-        self._tell(f"picked {role}")
-        return picked
+    def add_turn(self, thread_id: str, role: str, *content: Any, **audit: Any) -> TurnResult:
+        self._tell(f"commits {role}")
+        return super().add_turn(thread_id, role, *content, **audit)
 
 
 class Table:
     """A run and its other writer, who acts once at each moment that is named.
 
     Moments: `round 1`; `asks R1 Wall apply`, before the first such request is answered; `committed R1.Wind.1`, a turn,
-    a vote or a refinement; `looked`, when the debate was read; `picked Wind`, before that turn. Each is also numbered
+    a vote or a refinement; `looked`, when the debate was read; `commits Wind`, before that turn. Each is also numbered
     from 0 (`#0`, `#1`, …) in the order in which they come.
 
     Args:

@@ -178,14 +178,14 @@ async def test_a_turn_after_the_last_door_is_answered_before_the_close(
 @pytest.mark.parametrize(
     ("moment", "act", "expected"),
     [
-        pytest.param("picked Wind", lambda writer: writer.say(Role.WIND), "wLLLD · WLLD", id="Wind after its pick"),
-        pytest.param("picked Wind", lambda writer: writer.say(Role.WALL), "lWLLD · WLLD", id="Wall after Wind's pick"),
-        pytest.param("picked Wind", lambda writer: writer.pick(Role.WALL), "WLLLD · WLLD", id="another pick"),
-        pytest.param("picked Door", lambda writer: writer.say(Role.WIND), "WLLLwD · WLLD", id="Wind after Door's pick"),
-        pytest.param("picked Door", lambda writer: writer.say(Role.DOOR), "WLLLd · WLLD", id="Door after its pick"),
+        pytest.param("commits Wind", lambda writer: writer.say(Role.WIND), "wLLLD · WLLD", id="Wind before it"),
+        pytest.param("commits Wind", lambda writer: writer.say(Role.WALL), "lWLLD · WLLD", id="Wall before Wind"),
+        pytest.param("commits Wind", lambda writer: writer.pick(Role.WALL), "WLLLD · WLLD", id="a pick"),
+        pytest.param("commits Door", lambda writer: writer.say(Role.WIND), "WLLLwD · WLLD", id="Wind before Door"),
+        pytest.param("commits Door", lambda writer: writer.say(Role.DOOR), "WLLLd · WLLD", id="Door before it"),
     ],
 )
-async def test_a_floor_that_was_given_binds_nobody_else(tmp_path: Path, moment: str, act: Act, expected: str) -> None:
+async def test_who_speaks_before_a_commit_is_heard(tmp_path: Path, moment: str, act: Act, expected: str) -> None:
     table = Table(tmp_path / "state", plan_of("fortress"), {moment: act})
     run = await table.hold()
     require_laws(table, run.unused)

@@ -255,6 +255,14 @@ def test_door_accounts_for_every_constraint_and_is_told_what_exists() -> None:
     assert schema_in(text) == schema_of(Account)
 
 
+def test_door_is_told_of_the_decision_that_is_reviewed_and_nothing_more_where_none_is() -> None:
+    asked = task(COUNCIL, 2, Role.DOOR, "turn", SAID, 1)
+    line = "This debate reviews E3: name it once, as superseded or confirmed.\n"
+    text = account_instruction(asked, CONSTRAINTS, ["E2", "E3"], "E3")
+    assert line in text
+    assert text.replace(line, "") == account_instruction(asked, CONSTRAINTS, ["E2", "E3"])
+
+
 def test_an_account_of_a_debate_without_constraints_blocks_or_earlier_decisions_says_none() -> None:
     text = account_instruction(task(COUNCIL, 2, Role.DOOR, "turn", (), 1), (), [])
     assert "The turns are none. The constraints are none;" in text

@@ -12,12 +12,13 @@ from typing import Any
 import anyio
 import pytest
 
-from building import THREAD, hall_at, plan_of, speech, wordy
+from building import NO_WAITS, THREAD, hall_at, order, plan_of, speech, wordy
 from building import hold as held
 from orchestrator import saying
 from orchestrator.commits import MOST_CONFLICTS
 from orchestrator.decision.people import unanswered, words_of_people
 from orchestrator.decision.record import make_record
+from orchestrator.drafting import Drafting
 from orchestrator.errors import LimitReached, NotActive, OutOfTurn
 from orchestrator.events import (
     EndAskedFor,
@@ -35,7 +36,7 @@ from orchestrator.hall.entries import Extended, Refined
 from orchestrator.hall.terms import Mode, Role, Status
 from orchestrator.models.base import Request
 from orchestrator.models.scripted import Scripted
-from orchestrator.runner import open_debate
+from orchestrator.runner import hold_debate, open_debate
 from orchestrator.saying import Words
 from table import Table, Writer, require_laws, require_people_are_answered, signed, voted_on
 from test_conflicts import FIXED, MEDIATED, one_round
@@ -412,3 +413,37 @@ def test_the_floor_and_the_turn_of_a_person_are_one_step(tmp_path: Path) -> None
 
 def extensions(debate: Debate) -> list[Extended]:
     return [line.entry.body for line in debate.of(Extended) if isinstance(line.entry.body, Extended)]
+
+
+class Listening:
+    """A person at the table who hears of every round and has nothing to say."""
+
+    def __init__(self) -> None:
+        self.rounds: list[int] = []
+
+    async def before(self, role: Role) -> bool:
+        return False
+
+    async def after_round(self, number: int) -> bool:
+        self.rounds.append(number)
+        return True
+
+
+async def test_whoever_sits_at_the_table_hears_of_the_rounds_that_come_late_too(tmp_path: Path) -> None:
+    """Another round is asked for while Door accounts for its decision: the planned ones are over by then."""
+    person = Listening()
+    with hall_at(tmp_path / "state") as hall:
+        plan, asked = plan_of("speed"), count()
+
+        def answer(request: Request) -> str:
+            if request.task.step == "account" and next(asked) == 0:
+                saying.open_round(hall, THREAD, "maria")
+            return speech(request, len(model.requests))
+
+        model = Scripted(answer)
+        open_debate(hall, plan, THREAD, "Kafka?")
+        with anyio.fail_after(20):
+            drafting = Drafting(lambda route: model, lambda event: None, NO_WAITS)
+            run = await hold_debate(hall, plan, THREAD, drafting, people=person)
+    assert order(run.debate) == "WLD · WLD"
+    assert person.rounds == [1, 2]

@@ -75,22 +75,25 @@ class AtTheTable:
         self._lines = TypedLines()
         self._asks = True
 
-    async def before(self, role: Role) -> None:
+    async def before(self, role: Role) -> bool:
         """Says what waited for this role."""
-        for words in [words for words in self._waiting if words.role is role]:
+        waited = [words for words in self._waiting if words.role is role]
+        for words in waited:
             with self._away():
                 if await self._said(words):
                     self._waiting.remove(words)
+        return bool(waited)
 
-    async def after_round(self, number: int) -> None:
+    async def after_round(self, number: int) -> bool:
         """Asks until the person lets the run go on."""
         if not self._asks:
-            return
+            return False
         with self._away():
             await self._lines.pass_over()
             await in_thread(put, f"\nRound {number} is over. What do you say? (? for help)\n")
             while await self._one_wish():
                 pass
+        return True
 
     def unsaid(self) -> Iterator[str]:
         """The words for which no moment came."""

@@ -60,7 +60,8 @@ def _cells(debate: Listing) -> tuple[str, ...]:
 
 
 def _title(debate: Listing) -> str:
-    return f"{marked(debate['marks'])}{title_of(debate['topic'])}"
+    later = f"reviewed by {debate['reviewed_by'][-1]}: " if debate["reviewed_by"] else ""
+    return f"{marked(debate['marks'])}{later}{title_of(debate['topic'])}"
 
 
 def _cut(title: str, columns: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator import run_folder
 from orchestrator.cli import page, pager
 from orchestrator.cli.plain import answer, json_text
-from orchestrator.decision.record import record_of
+from orchestrator.decision.record import DecisionRecord, record_of
 from orchestrator.errors import UsageError
 from orchestrator.export.marks import Told
 from orchestrator.files import write_atomically
@@ -48,7 +48,8 @@ def show(thread_id: str, turn: str | None, *, paged: bool, as_json: bool) -> Non
     wanted = page.turn_named(debate, turn) if turn is not None else None
     columns = pager.columns_of_terminal()
     if as_json:
-        answer(json_text({**debate, "remarks": _remarks(ledger)} if wanted is None else wanted))
+        whole = {**debate, "remarks": _remarks(ledger), "later_decisions": _later(later)}
+        answer(json_text(whole if wanted is None else wanted))
         return
     parts = page.parts(debate, ledger, life, later) if wanted is None else [page.turn_part(wanted, Told.of(ledger))]
     if columns is None:
@@ -65,6 +66,11 @@ def _remarks(debate: Debate) -> list[dict[str, Any]]:
         {"name": f"N{remark.number}", "by": remark.by, "human": remark.human, "content": remark.text}
         for remark in debate.remarks
     ]
+
+
+def _later(records: Sequence[DecisionRecord]) -> list[dict[str, str | None]]:
+    """The debates that start from its decision, the oldest first, and what each does to it."""
+    return [{"thread_id": record.thread_id, "relation": record.relation} for record in records]
 
 
 def rendered(debate: Debate, format: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -17,7 +18,7 @@ from pydantic import AfterValidator, Field
 from orchestrator.decision.constraints import Constraint, answers_in, outcome_of
 from orchestrator.decision.grounds import Grounds, plain_name
 from orchestrator.evidence import Evidence, check, citations
-from orchestrator.evidence.prose import Prose
+from orchestrator.evidence.prose import prose_of
 from orchestrator.hall.terms import Role
 from orchestrator.quotes import words_of
 from orchestrator.structured import Answer, Words
@@ -159,13 +160,19 @@ def is_said(words: str, text: str) -> bool:
     out, and so may the last full stop.
     """
     sought = _bare(words)
-    for block in Prose(text).sentences():
-        for first in range(len(block)):
-            for last in range(first + 1, min(first + _MOST_SENTENCES, len(block)) + 1):
-                said = " ".join(block[first:last])
-                if sought in (_bare(said), _bare(_ANSWERING.sub("", said))):
-                    return bool(sought)
-    return False
+    return bool(sought) and sought in _sayings(text)
+
+
+@lru_cache(maxsize=64)  # a synthesis is asked about once a constraint, and again for the record
+def _sayings(text: str) -> frozenset[str]:
+    """All runs of sentences of a text that can answer a constraint, bare."""
+    runs = (
+        " ".join(block[first:last])
+        for block in prose_of(text).sentences()
+        for first in range(len(block))
+        for last in range(first + 1, min(first + _MOST_SENTENCES, len(block)) + 1)
+    )
+    return frozenset(bare for run in runs for bare in (_bare(run), _bare(_ANSWERING.sub("", run))))
 
 
 _MOST_SENTENCES = 6  # that answer one constraint
@@ -199,7 +206,7 @@ def _wrong(answer: Answered, constraint: Constraint, ledger: Ledger) -> Iterator
         yield f"{answer.id} is {answer.outcome} by no sentence of the synthesis."
     elif answer.sentence and not is_said(answer.sentence, ledger.synthesis):
         yield f"{answer.id} is {answer.outcome} by a sentence that is not in the synthesis: {_short(answer.sentence)}"
-    elif answer.sentence and len(list(words_of(answer.sentence))) < LEAST_WORDS:
+    elif answer.sentence and len(words_of(answer.sentence)) < LEAST_WORDS:
         yield f"{answer.id} is {answer.outcome} by words that say nothing: {_short(answer.sentence)}"
     else:
         yield from _unlike(answer, ledger)

@@ -101,7 +101,7 @@ def likeness(one: str, other: str) -> float:
 @lru_cache(maxsize=1024)  # each statement is held against all of the other side
 def _telling(text: str) -> frozenset[str]:
     """The words that say something: not the short ones, but for numbers and scripts in which all are short."""
-    words = list(words_of(text))
+    words = words_of(text)
     long = [word for word in words if not word.spaced or len(word.folded) > _JOINS or not word.folded.isalpha()]
     return frozenset(word.folded for word in long or words)
 

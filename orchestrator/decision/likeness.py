@@ -69,7 +69,7 @@ class _Spoken:
 
 
 def _spoken(number: int, text: str, names: dict[tuple[str, ...], int]) -> _Spoken:
-    words = list(words_of(text))
+    words = words_of(text)
     length = _RUN if sum(word.spaced for word in words) * 2 >= len(words) else _UNSPACED_RUN
     runs = tuple(names.setdefault(run, len(names)) for run in _runs([word.folded for word in words], length))
     return _Spoken(number, length, runs, frozenset(runs))

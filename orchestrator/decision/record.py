@@ -26,14 +26,7 @@ from orchestrator.decision.account import (
 )
 from orchestrator.decision.ballot import Case, agree, silent
 from orchestrator.decision.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
-from orchestrator.decision.evidence_used import (
-    Citation,
-    EarlierDecision,
-    EvidenceUsed,
-    cited_in,
-    earlier_in,
-    used,
-)
+from orchestrator.decision.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
 from orchestrator.decision.grounds import Grounds, walls_of
 from orchestrator.decision.reviewed import place_of
 from orchestrator.decision.seating import (

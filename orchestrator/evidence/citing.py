@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from orchestrator.evidence.pieces import Evidence
-from orchestrator.evidence.prose import Prose
+from orchestrator.evidence.prose import Prose, prose_of
 from orchestrator.evidence.quotations import end_of_quotation, is_tight, quotation_after, quotation_before
 from orchestrator.evidence.standing import misquoted
 from orchestrator.wording import counted
@@ -56,7 +56,7 @@ class Cited:
 
 def cited(text: str, evidence: Sequence[Evidence]) -> tuple[Cited, ...]:
     """Every citation of a text in order, checked; those in fenced code are somebody else's text."""
-    prose = Prose(text)
+    prose = prose_of(text)
     places = list(_found(prose, evidence))
     problems = {citation: check(citation, evidence) for citation in {found.citation for found in places}}
     return tuple(
@@ -73,7 +73,7 @@ def cited(text: str, evidence: Sequence[Evidence]) -> tuple[Cited, ...]:
 
 def citations(text: str, evidence: Sequence[Evidence] = ()) -> tuple[Citation, ...]:
     """The citations of a text, each once, in order of appearance."""
-    return tuple(dict.fromkeys(found.citation for found in _found(Prose(text), evidence)))
+    return tuple(dict.fromkeys(found.citation for found in _found(prose_of(text), evidence)))
 
 
 def check(citation: Citation, evidence: Sequence[Evidence]) -> str | None:

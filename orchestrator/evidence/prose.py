@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 _FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,}+)(.*)")  # CommonMark 0.31, section 4.5
@@ -65,6 +66,12 @@ class Prose:
     def _next_end(self, at: int) -> int:
         following = bisect_left(self._sentence_ends, at)
         return self._sentence_ends[following] if following < len(self._sentence_ends) else len(self.text)
+
+
+@lru_cache(maxsize=64)  # a turn is read again for its citations, its grounds, and what was said of it
+def prose_of(text: str) -> Prose:
+    """A text as prose, which is read once."""
+    return Prose(text)
 
 
 def _cut(before: str, passage: str, after: str, longest: int) -> str:

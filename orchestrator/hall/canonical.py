@@ -32,6 +32,11 @@ def encode(value: Mapping[str, object]) -> str:
         InvalidInput: a float, a null, a key that is not ASCII text, or a lone surrogate.
     """
     _require_canonical(value)
+    return encoded(value)
+
+
+def encoded(value: Mapping[str, object]) -> str:
+    """Returns the JSON of a value that may have none in canonical form; `encode` makes sure of it."""
     return _JSON.encode(value)
 
 

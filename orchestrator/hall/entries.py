@@ -229,18 +229,25 @@ def parse(text: str) -> Entry:
         InvalidInput: it is not the canonical form of an entry of this version.
     """
     try:
+        canonical.require_text(text)
         members = json.loads(text)
+        is_canonical = canonical.encoded(members) == text and not ("null" in text and _holds_null(members))
         version = members.pop("v")
         header = {name: members.pop(name, None) for name in ("thread_id", "seq", "at", "prev")}
         body = BODIES[members.pop("kind")]
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise InvalidInput(f"This is no ledger entry ({error!r}).") from error
-    if version != VERSION:
+    if version != VERSION or type(version) is not int:  # True is 1, too
         raise InvalidInput(f"The entry has version {version!r}; this program reads version {VERSION}.")
-    entry = Entry(**_typed(Entry, header), body=build(body, members))
-    if text_of(entry) != text:
+    if not is_canonical:
         raise InvalidInput("The entry is not in canonical form.")
-    return entry
+    return Entry(**_typed(Entry, header), body=build(body, members))
+
+
+def _holds_null(value: Any) -> bool:
+    """Whether a null stands anywhere in JSON values; in canonical form what is not there is left out."""
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is None or any(map(_holds_null, members))
 
 
 def typed(body: Body) -> Body:
@@ -262,9 +269,13 @@ def build(shape: Any, members: Any) -> Any:
     if not isinstance(members, dict):
         raise InvalidInput(f"A {shape.__name__} cannot be {members!r}.")
     try:
-        return shape(**_typed(shape, members))
+        value = shape(**_typed(shape, members))
     except TypeError as error:
         raise InvalidInput(f"A {shape.__name__} has other fields: {error}.") from error
+    for name in _readers(shape).keys() - members.keys():
+        if getattr(value, name) is not None:  # `plain` writes every other
+            raise InvalidInput(f"A {shape.__name__} says its {name!r}, which is missing.")
+    return value
 
 
 def _typed(shape: Any, members: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from orchestrator.errors import InvalidInput, StaleHead
 from orchestrator.hall import importing, redaction, results, rules
 from orchestrator.hall.debate import Debate, Line, State
 from orchestrator.hall.entries import (
-    Closed,
     Extended,
     FloorGiven,
     ForceClosed,
@@ -104,7 +103,7 @@ class Hall(Writer):
             WrongMode, NotActive, BarrierUp, LimitReached, StaleHead, UnknownThread: nothing was written.
         """
         picked = word(Role, role, "role")
-        _, after = self._committer.write(thread_id, Command(lambda state, _: FloorGiven(role=picked)), expected_head)
+        _, after = self._committer.write(thread_id, _floor_for(picked), expected_head)
         state = after.state
         return {
             "thread_id": state.thread_id,
@@ -128,6 +127,7 @@ class Hall(Writer):
         expected_head: str | None = None,
         *,
         seat: SeatRecord | None = None,
+        takes_floor: bool = False,
     ) -> results.TurnResult:
         """Commits one turn.
 
@@ -138,10 +138,11 @@ class Hall(Writer):
             token_input, token_output, token_total: as the provider counted them.
             expected_head: the head this turn was written from; when it has moved, StaleHead and nothing is written.
             seat: the runner's record of the seat.
+            takes_floor: give the role the floor first, in the same transaction (mediated mode), for the runner.
 
         Raises:
-            InvalidInput, NotActive, OutOfTurn, FloorNotGiven, BarrierUp, LimitReached, CognitionMissing, StaleHead,
-            UnknownThread: nothing was written.
+            InvalidInput, NotActive, WrongMode, OutOfTurn, FloorNotGiven, BarrierUp, LimitReached, CognitionMissing,
+            StaleHead, UnknownThread: nothing was written.
         """
         audit = {
             "agent_role": agent_role,
@@ -152,9 +153,11 @@ class Hall(Writer):
             "seat": seat,
         }
         spoken_as = word(Cognition, cognition, "cognition") if cognition is not None else None
-        command = rules.add_turn(word(Role, role, "role"), spoken_as, self._committer.salted(content), audit)
-        sealed, after = self._committer.write(thread_id, command, expected_head)
-        return results.turn_result(cast(Turn, sealed.entry.body), after, content)
+        speaker = word(Role, role, "role")
+        turn = rules.add_turn(speaker, spoken_as, self._committer.salted(content), audit)
+        commands = [_floor_for(speaker), turn] if takes_floor else [turn]
+        sealed, after = self._committer.write_all(thread_id, commands, expected_head)
+        return results.turn_result(cast(Turn, sealed[-1].entry.body), after, content)
 
     def close_debate(
         self,
@@ -163,29 +166,19 @@ class Hall(Writer):
         output_format: str = "json",
         status: str = Status.SYNTHESIS,
         expected_head: str | None = None,
-        *,
-        record: str | None = None,
     ) -> results.CloseResult:
         """Closes a debate with Door's final text.
 
         Args:
             output_format: json adds the transcript to the answer, octave the OCTAVE text, both adds both.
             status: synthesis, or stalemate.
-            record: the digest of the note that holds Door's account of the decision, for the runner.
 
         Raises:
             InvalidInput, BarrierUp, NotActive, StaleHead, UnknownThread: nothing was written.
         """
         if output_format not in OUTPUT_FORMATS:
             raise InvalidInput(f"output_format is {output_format!r}; it is one of {', '.join(OUTPUT_FORMATS)}.")
-        ending = word(Status, status, "status")
-        command = Command(
-            lambda state, digest: Closed(digest=digest, status=ending, record=record),
-            self._committer.salted(synthesis),
-            "synthesis",
-        )
-        _, after = self._committer.write(thread_id, command, expected_head)
-        return self._closed(after, synthesis, output_format)
+        return self._closed(self._close(thread_id, synthesis, status, expected_head), synthesis, output_format)
 
     def force_close_debate(self, thread_id: str, reason: str) -> results.ForceCloseResult:
         """The kill switch: closes a debate at once, whatever it lacks.
@@ -319,3 +312,7 @@ class Hall(Writer):
         if output_format in ("octave", "both"):
             result["octave"] = export_octave(debate, whole=False)
         return result
+
+
+def _floor_for(role: Role) -> Command:
+    return Command(lambda state, _: FloorGiven(role=role))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from typing_extensions import TypedDict
 
 from orchestrator.hall.debate import Line
@@ -26,6 +28,7 @@ class Listing(TypedDict):
     run: str  # none, running, paused, interrupted, done
     recipe: str | None
     head: str
+    reviewed_by: list[str]  # the debates that start from its decision, the oldest first
 
 
 class SearchHit(TypedDict):
@@ -57,7 +60,7 @@ class SearchResult(TypedDict):
     apart: bool
 
 
-def listing(listed: Listed, run: str) -> Listing:
+def listing(listed: Listed, run: str, reviewed_by: Sequence[str] = ()) -> Listing:
     """A thread in a list, with what its run does; one whose state cannot be read says so, and verify says why."""
     state = listed.state
     return {
@@ -75,6 +78,7 @@ def listing(listed: Listed, run: str) -> Listing:
         "run": run,
         "recipe": listed.recipe,
         "head": listed.head,
+        "reviewed_by": list(reviewed_by),
     }
 
 

@@ -23,6 +23,7 @@ from orchestrator.hall.postgres_runs import (
     ThreadRow,
     bytes_of,
     held,
+    key_of,
     locked_row,
     put_records,
     put_reports,
@@ -40,10 +41,10 @@ from orchestrator.hall.rows import (
     link_in,
     newest_first,
     readable,
-    recipe_in,
     run_of,
     standing_of,
     thread_exists,
+    told_in,
 )
 from orchestrator.hall.search import Query
 from orchestrator.hall.store import Beside, Erasure, Lease, Listed, Place, Whole, Window
@@ -147,10 +148,7 @@ class PostgresStore(PostgresReviews):
         return _line(lines[0]) if lines else None
 
     def linked_to(self, thread_id: str) -> Sequence[str]:
-        linked = (
-            "SELECT thread_id FROM threads WHERE linked_to ="
-            " (SELECT thread_id FROM threads WHERE lower(thread_id) = %s) ORDER BY no"
-        )
+        linked = "SELECT thread_id FROM threads WHERE linked_to = %s ORDER BY no"
         with self._snapshot() as db:
             return [name for (name,) in with_thread(db, thread_id, linked)[1]]
 
@@ -162,7 +160,7 @@ class PostgresStore(PostgresReviews):
         with self._connection() as db:
             rows = db.execute(_LISTED).fetchall()
         return newest_first(
-            Listed(name, head, readable(state), text_of(topic), planned, run_of(*run), recipe_in(opening))
+            Listed(name, head, readable(state), text_of(topic), planned, run_of(*run), *told_in(opening))
             for name, head, state, topic, planned, opening, *run in rows
         )
 
@@ -218,11 +216,11 @@ def format_at(location: str) -> tuple[int, int]:
 
 def _begin(db: Connection, thread: StoredThread) -> int:
     """Adds a thread without its entries, and returns its number."""
-    linked_to = link_in(thread.lines[0].stored) if thread.lines else None
+    linked_to = key_of(link_in(thread.lines[0].stored) or "") if thread.lines else ""
     begun = db.ask(
         "INSERT INTO threads (thread_id, head, state, plan, linked_to) VALUES (%s, %s, %s, %s, %s)"
         " ON CONFLICT DO NOTHING RETURNING no",
-        (thread.thread_id, thread.head, thread.state, thread.plan, linked_to),
+        (thread.thread_id, thread.head, thread.state, thread.plan, linked_to or None),
     )
     if not begun:
         raise thread_exists(thread.thread_id)
@@ -254,7 +252,9 @@ def _erase(db: Connection, row: ThreadRow, erase: Sequence[Erasure]) -> None:
             (erasure.by, row.no, erasure.target),
         )
         db.execute("DELETE FROM said WHERE no = %s AND seq = %s", (row.no, erasure.target))
-    linked = db.ask("SELECT no FROM threads WHERE linked_to = %s ORDER BY no FOR NO KEY UPDATE", (row.thread_id,))
+    linked = db.ask(
+        "SELECT no FROM threads WHERE linked_to = %s ORDER BY no FOR NO KEY UPDATE", (key_of(row.thread_id),)
+    )
     numbers = [row.no, *(no for (no,) in linked)]
     for forgotten in (
         "UPDATE journal SET words = NULL, salt = NULL, forgotten = true WHERE no = ANY (%s) AND words IS NOT NULL",

@@ -13,7 +13,7 @@ CREATE TABLE threads (
   head text NOT NULL,
   state text NOT NULL,
   plan text,
-  linked_to text COLLATE "C"      -- by its opening
+  linked_to text COLLATE "C"      -- by its opening, in small letters
 ) WITH (fillfactor = 50);         -- each commit changes the row, in place as long as its page has room
 CREATE UNIQUE INDEX threads_by_id ON threads (lower(thread_id));
 CREATE INDEX threads_by_link ON threads (linked_to) WHERE linked_to IS NOT NULL;

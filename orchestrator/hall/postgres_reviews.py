@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from orchestrator.hall.holder import Holder
 from orchestrator.hall.postgres_runs import PostgresRuns, bytes_of, locked_row, text_of, thread_row
 from orchestrator.hall.postgres_schema import Connection
 from orchestrator.hall.review_rows import (
+    NOTHING,
     CheckRow,
     Delivery,
     KeptCheck,
@@ -30,16 +31,19 @@ class PostgresReviews(PostgresRuns):
     """The part of a `Store` that reviews use."""
 
     def claim_review(
-        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int
+        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int, notes: ReviewNotes = NOTHING
     ) -> ReviewClaim | None:
+        noted = notes._asdict() | {"why": bytes_of(notes.why), "is_over": notes.outcome is not None}
         with self._connection() as db:
             claimed = db.execute(
-                "INSERT INTO reviews (name, number, file, due_at, epoch, place, pid, began_at, beat_at)"
-                " SELECT %(name)s, %(after)s + 1, %(file)s, %(due_at)s, 1, %(place)s, %(pid)s, %(at)s, %(at)s"
+                "INSERT INTO reviews (name, number, file, due_at, epoch, place, pid, began_at, beat_at,"
+                " thread_id, seen, revision, outcome, words, released)"
+                " SELECT %(name)s, %(after)s + 1, %(file)s, %(due_at)s, 1, %(place)s, %(pid)s, %(at)s, %(at)s,"
+                " %(thread_id)s, %(seen)s, %(revision)s, %(outcome)s, %(why)s::bytea, %(is_over)s"
                 " WHERE coalesce((SELECT max(number) FROM reviews WHERE name = %(name)s), 0) = %(after)s"
                 " AND NOT EXISTS (SELECT FROM reviews WHERE name = %(name)s AND outcome IS NULL)"
                 " ON CONFLICT DO NOTHING RETURNING number",
-                {"name": name, "after": after, "file": file, "due_at": due_at, "at": at, **holder._asdict()},
+                {"name": name, "after": after, "file": file, "due_at": due_at, "at": at, **holder._asdict(), **noted},
             ).fetchone()
         return ReviewClaim(name, claimed[0], 1) if claimed else None
 
@@ -76,10 +80,11 @@ class PostgresReviews(PostgresRuns):
             asked = f"SELECT {_ROW} FROM reviews WHERE %(name)s::text IS NULL OR name = %(name)s ORDER BY name, number"
             return [_read(row) for row in db.execute(asked, {"name": name})]
 
-    def newest_review(self, name: str) -> ReviewRow | None:
+    def newest_review(self, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
+        ended = " AND outcome = ANY (%(outcomes)s)" if outcomes else ""
+        asked = f"SELECT {_ROW} FROM reviews WHERE name = %(name)s{ended} ORDER BY number DESC LIMIT 1"
         with self._connection() as db:
-            asked = f"SELECT {_ROW} FROM reviews WHERE name = %s ORDER BY number DESC LIMIT 1"
-            row = db.execute(asked, (name,)).fetchone()
+            row = db.execute(asked, {"name": name, "outcomes": list(outcomes)}).fetchone()
         return _read(row) if row else None
 
     def delivery(self, result: str, target: str) -> Delivery | None:

@@ -90,8 +90,12 @@ class Reader:
         """
         wanted = filters.read(status, text, recipe, since, until)
         most = filters.require_limit(limit) if limit is not None else None
-        found = islice(filter(wanted.admit, self._store.listed()), most)
-        return [listings.listing(listed, self._life(listed)) for listed in found]
+        every = self._store.listed()
+        reviews = _reviews_in(every)
+        found = islice(filter(wanted.admit, every), most)
+        return [
+            listings.listing(listed, self._life(listed), reviews.get(listed.thread_id.lower(), ())) for listed in found
+        ]
 
     def search_debates(
         self,
@@ -226,6 +230,15 @@ class Reader:
         if [line.turn.turn_index for line in debate.turns] != list(range(first, debate.state.turn_count)):
             raise LedgerBroken(debate.state.thread_id, None, "its turns are not those that its state counts")
         return debate
+
+
+def _reviews_in(every: Sequence[Listed]) -> Mapping[str, Sequence[str]]:
+    """For each thread the ones that start from its decision, the oldest first."""
+    found: dict[str, list[str]] = {}
+    for listed in sorted(every, key=lambda listed: listed.state.opened_at if listed.state else ""):
+        if listed.reviews is not None:
+            found.setdefault(listed.reviews.lower(), []).append(listed.thread_id)
+    return found
 
 
 def _read(thread_id: str, stored: StoredLine) -> Line:

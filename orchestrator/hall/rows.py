@@ -13,6 +13,7 @@ from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine
 from orchestrator.hall.review_rows import ReviewClaim, ReviewNotes, ReviewRow
 from orchestrator.hall.store import Listed
+from orchestrator.hall.terms import LinkKind
 from orchestrator.wording import did_you_mean
 
 _TELLING = 4  # characters of a thread id from which a part of it tells which one was meant
@@ -54,30 +55,36 @@ def newest_first(threads: Iterable[Listed]) -> list[Listed]:
     return sorted(threads, key=lambda listed: listed.state.updated_at if listed.state else "", reverse=True)
 
 
-def recipe_in(opening: str) -> str | None:
-    """Not parsed as entries are, which would take half of a list's time."""
-    recipe = _member(opening, "recipe")
-    return recipe if isinstance(recipe, str) else None
+def told_in(opening: str) -> tuple[str | None, str | None]:
+    """The recipe, and the thread that is reviewed; not parsed as entries are, which takes half of a list's time."""
+    told = _members(opening)
+    recipe, link = told.get("recipe"), told.get("link")
+    reviews = isinstance(link, dict) and link.get("kind") == LinkKind.REVIEWS
+    return (recipe if isinstance(recipe, str) else None, _linked(link) if reviews else None)
 
 
 def link_in(opening: str) -> str | None:
     """The thread that an opening links to."""
-    link = _member(opening, "link")
+    return _linked(_members(opening).get("link"))
+
+
+def _linked(link: object) -> str | None:
     thread_id = link.get("thread_id") if isinstance(link, dict) else None
     return thread_id if isinstance(thread_id, str) else None
 
 
 def is_forgotten(record: StoredRecord) -> bool:
     """Whether a redaction has taken the text of a record of a journal: it has the digest of one."""
-    digest = record.text is None and (_member(record.stored, "request") or _member(record.stored, "digest"))
-    return isinstance(digest, str)
+    members = _members(record.stored) if record.text is None else {}
+    return isinstance(members.get("request") or members.get("digest"), str)
 
 
-def _member(stored: str, name: str) -> object:
+def _members(stored: str) -> dict[str, Any]:
     try:
-        return json.loads(stored).get(name)
-    except (ValueError, TypeError, AttributeError, RecursionError):  # verify says what is wrong with it
-        return None
+        members = json.loads(stored)
+    except (ValueError, TypeError, RecursionError):  # verify says what is wrong with it
+        return {}
+    return members if isinstance(members, dict) else {}
 
 
 # ---------------------------------------------------------------------------------------------- what is not as it was

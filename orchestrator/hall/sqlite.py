@@ -17,7 +17,7 @@ from orchestrator.errors import StaleHead
 from orchestrator.hall import sqlite_search
 from orchestrator.hall.folder import FILE
 from orchestrator.hall.ledger import Sealed, Standing, StoredLine, StoredThread
-from orchestrator.hall.rows import line_of, newest_first, readable, recipe_in, run_of, standing_of, thread_exists
+from orchestrator.hall.rows import line_of, newest_first, readable, run_of, standing_of, thread_exists, told_in
 from orchestrator.hall.search import Query
 from orchestrator.hall.sqlite_file import BUSY_TIMEOUT_MS, format_of, require_known
 from orchestrator.hall.sqlite_formats import FORMATS
@@ -174,7 +174,7 @@ class SQLiteStore(SQLiteReviews):
                 " AND epoch = (SELECT max(epoch) FROM runs newest WHERE newest.no = threads.no)"
             ).fetchall()
         threads = (
-            Listed(name, head, readable(state), topic, bool(planned), run_of(*run), recipe_in(opening))
+            Listed(name, head, readable(state), topic, bool(planned), run_of(*run), *told_in(opening))
             for name, head, state, topic, planned, opening, *run in rows
         )
         return newest_first(threads)
@@ -270,7 +270,8 @@ def _erase(db: sqlite3.Connection, no: int, erasure: Erasure) -> None:
 def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
     """The threads that are about one: their runs were asked with its words, and may have been answered with them."""
     linked = "iif(json_valid(stored), json_extract(stored, '$.link.thread_id'), NULL)"
-    asked = f"SELECT no FROM entries WHERE seq = 0 AND {linked} = ? ORDER BY no"
+    openings = "threads JOIN entries ON entries.no = threads.no AND seq = 0"  # each found by its key
+    asked = f"SELECT threads.no FROM {openings} WHERE {linked} = ? COLLATE NOCASE ORDER BY threads.no"
     return [no for (no,) in db.execute(asked, (thread_id,))]
 
 

@@ -55,6 +55,7 @@ class Listed(NamedTuple):
     planned: bool  # a runner opened it
     run: RunRow | None = None
     recipe: str | None = None  # that its plan was made from, where its opening says it
+    reviews: str | None = None  # the thread whose decision it starts from, likewise
 
 
 class StoredRun(NamedTuple):

@@ -9,14 +9,15 @@ from datetime import UTC, datetime
 from orchestrator.hall import ledger, results
 from orchestrator.hall.commit import Committer
 from orchestrator.hall.debate import State
-from orchestrator.hall.entries import Extended, Link, Note, Opened, Refined, SeatRecord, Vote
+from orchestrator.hall.entries import Closed, Extended, Link, Note, Opened, Refined, SeatRecord, Vote
 from orchestrator.hall.inputs import require_no_secret, require_thread_id, word
+from orchestrator.hall.ledger import Standing
 from orchestrator.hall.reading import Reader
 from orchestrator.hall.review_desk import ReviewDesk
 from orchestrator.hall.rules import Command
 from orchestrator.hall.runs import RunDesk
 from orchestrator.hall.store import Lease, Store
-from orchestrator.hall.terms import Choice, Mode, Role, SettledBy
+from orchestrator.hall.terms import Choice, Mode, Role, SettledBy, Status
 
 
 def _now() -> datetime:
@@ -188,6 +189,31 @@ class Writer(Reader):
             "reason",
         )
         return self._entry(thread_id, command, expected_head)
+
+    def close_run(
+        self, thread_id: str, synthesis: str, status: str, expected_head: str | None = None, record: str | None = None
+    ) -> results.EntryResult:
+        """Closes a debate as `close_debate` does, and reads nothing of it again.
+
+        Args:
+            record: the digest of the note that holds Door's account of the decision.
+
+        Raises:
+            InvalidInput, BarrierUp, NotActive, StaleHead, UnknownThread: nothing was written.
+        """
+        after = self._close(thread_id, synthesis, status, expected_head, record)
+        return {"thread_id": after.state.thread_id, "seq": after.state.seq, "head": after.head}
+
+    def _close(
+        self, thread_id: str, synthesis: str, status: str, expected_head: str | None, record: str | None = None
+    ) -> Standing:
+        ending = word(Status, status, "status")
+        command = Command(
+            lambda state, digest: Closed(digest=digest, status=ending, record=record),
+            self._committer.salted(synthesis),
+            "synthesis",
+        )
+        return self._committer.write(thread_id, command, expected_head)[1]
 
     def _open(
         self,

@@ -26,12 +26,12 @@ from orchestrator.hall.inputs import require_thread_id, require_words
 from orchestrator.hall.store import Lease
 from orchestrator.hall.terms import Status
 from orchestrator.models.base import Model
-from orchestrator.models_file import SUFFIXES
+from orchestrator.models_file import SUFFIXES, models_files
 from orchestrator.opening import open_at_free_id
 from orchestrator.plan import Changes, Plan
 from orchestrator.resuming import Resumable, changes_wanted, resumable
 from orchestrator.runner import Run
-from orchestrator.shelves import folders, is_path, standing
+from orchestrator.shelves import folders, is_path
 from orchestrator.taking_up import NO_CHANGES, TakeUp
 from orchestrator.thread_id import ids_for
 from orchestrator.wanted import Wanted, prepare
@@ -164,5 +164,5 @@ def _require_names(wanted: Wanted) -> None:
     if is_path(wanted.recipe, SUFFIXES):
         raise ConfigurationError(f"{wanted.recipe!r:.80} is a path.", "Give a name: list_recipes shows the recipes.")
     if is_path(wanted.models, SUFFIXES):
-        files = ", ".join(standing(folders("configs"), SUFFIXES))
+        files = ", ".join(models_files(folders("configs")))
         raise ConfigurationError(f"{wanted.models!r:.80} is a path.", f"Give a name: the models files are {files}.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from functools import lru_cache
 
 from orchestrator.errors import ModelError
 from orchestrator.models.base import Message, Model, Reply, Request
@@ -17,7 +16,6 @@ from orchestrator.models.hearing import Hearing
 from orchestrator.secrets import keys_in, scrub
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_REMEMBERED = 512  # texts: a prompt repeats those of the one before, and a debate has a few hundred
 
 
 class Guarded:
@@ -36,7 +34,8 @@ class Guarded:
         Raises:
             ModelError: the model's own; its words hold no secret.
         """
-        keys, sent = _keys(request), cleaned(request)
+        keys = _keys(request)
+        sent = _without(request, keys)
         hearing = Hearing(request.hear, keys) if request.hear else None
         if hearing is not None:
             sent = replace(sent, hear=lambda piece: hearing.add(_whole(piece)))
@@ -53,17 +52,17 @@ class Guarded:
 
 def cleaned(request: Request) -> Request:
     """The request as it is sent: the same object where its messages hold no secret."""
-    keys = _keys(request)
+    return _without(request, _keys(request))
+
+
+def _without(request: Request, keys: tuple[str, ...]) -> Request:
     messages = tuple(_cleaned(message, keys) for message in request.messages)
     return request if messages == request.messages else replace(request, messages=messages)
 
 
 def _cleaned(message: Message, keys: tuple[str, ...]) -> Message:
-    text = _scrubbed(message.text, keys)
+    text = scrub(message.text, keys)
     return message if text == message.text else replace(message, text=text)
-
-
-_scrubbed = lru_cache(_REMEMBERED)(scrub)
 
 
 def _keys(request: Request) -> tuple[str, ...]:

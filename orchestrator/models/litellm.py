@@ -36,7 +36,7 @@ _ENVIRONMENT = {
     "LITELLM_MODE": "PRODUCTION",  # or it loads a .env from the working folder into the environment
     "LITELLM_LOG": "ERROR",
 }
-_loading = threading.Lock()
+_loading, _loaded = threading.Lock(), threading.Event()
 # litellm's connections are shared by all that made a call and are not closed; each with the loop it made them in.
 _in_use: WeakKeyDictionary[LiteLLM, asyncio.AbstractEventLoop] = WeakKeyDictionary()
 
@@ -59,7 +59,7 @@ class LiteLLM:
             ModelError: the attempt failed. What was heard of a streamed answer is its `text`.
         """
         plain = arguments.plain(request)
-        litellm = await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
+        litellm = await _once_loaded()
         tuned = arguments.tuned(request, litellm)
         _in_use[self] = asyncio.get_running_loop()
         ear = Ear(request, self._stall_s)
@@ -98,6 +98,12 @@ class LiteLLM:
                 await client.client._transport.aclose()
 
 
+async def _once_loaded() -> Any:
+    if _loaded.is_set():  # no thread is asked for what is there
+        return sys.modules["litellm"]
+    return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
+
+
 def load() -> Any:
     """Imports litellm, quiet and offline; once, whoever else asks for it at the same time."""
     with _loading:  # two first calls at once
@@ -107,4 +113,5 @@ def load() -> Any:
         litellm.suppress_debug_info = True  # else it prints banners to standard output
         # It makes a call in a thread before it awaits it: one that is cancelled in between would be told to the user.
         warnings.filterwarnings("ignore", r"coroutine '.*\.acompletion' was never awaited", RuntimeWarning)
+        _loaded.set()
         return litellm

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_vali
 from orchestrator.errors import ConfigurationError, InvalidInput, UsageError
 from orchestrator.evidence.gathering import STANDARD_INPUT
 from orchestrator.hall.inputs import require_thread_id
+from orchestrator.models_file import REVIEWS
 from orchestrator.plan import OnFailure
 from orchestrator.recipe import NO_LIMITS, Limits, Line, Recipe, load_recipe, with_tier
 from orchestrator.review.results import NO_RESULTS, Results
@@ -26,7 +27,6 @@ from orchestrator.shelves import ENDINGS, bundled, folders, is_path, standing
 from orchestrator.strict_yaml import Shape, did_you_mean, fault, load, read
 from orchestrator.wanted import DEFAULT_MODELS
 
-NAME = "reviews"
 RANGE = "git:{range}"  # as context: what was committed since the last time
 SUFFIXES = ENDINGS["configs"]
 
@@ -166,9 +166,16 @@ class Review(Shape):
         return recipe if self.tier is None else with_tier(recipe, self.tier)
 
     @property
+    def has_own_models(self) -> bool:
+        """Whether it names a models file by its path: such a file may say which programs run and who is sent keys."""
+        return self.models.lower().endswith(SUFFIXES)
+
+    @property
     def risks(self) -> tuple[str, ...]:
         """What it does that a file which was not named has no right to."""
-        return (*(("lets checks run commands",) if self.commands else ()), *self.results.risks)
+        runs = ("lets checks run commands",) if self.commands else ()
+        chooses = ("names a models file by its path",) if self.has_own_models else ()
+        return (*runs, *chooses, *self.results.risks)
 
 
 class _File(Shape):
@@ -220,11 +227,11 @@ def find_reviews_file(given: Path | None) -> Path:
     """
     if given is not None:
         return given
-    here = Path(f"{NAME}{SUFFIXES[0]}")
+    here = Path(f"{REVIEWS}{SUFFIXES[0]}")
     if here.exists():
         return here
     shelves = [shelf for shelf in folders("configs") if shelf.resolve() != bundled("configs").resolve()]
-    found = standing(shelves, SUFFIXES).get(NAME)
+    found = standing(shelves, SUFFIXES).get(REVIEWS)
     if found is None:
         raise ConfigurationError(f"There is no {here}.", "Name one with --file; docs/reviews.md has an example.")
     return found

@@ -83,6 +83,13 @@ def test_a_decision_names_the_one_it_supersedes_in_every_output_and_leaves_that_
     assert f"**SUPERSEDES:** it supersedes the decision of {OLD}" in decision
     assert f"reviews {OLD} as it stood at {before.head}" in hall("show", NEW).stdout
     assert f"superseded by {NEW}" in hall("show", OLD).stdout
+    assert json.loads(hall("show", OLD, "--json").stdout)["later_decisions"] == [
+        {"thread_id": NEW, "relation": "supersedes"}
+    ]
+    listed = {debate["thread_id"]: debate["reviewed_by"] for debate in json.loads(hall("list", "--json").stdout)}
+    assert listed == {OLD: [NEW], NEW: []}
+    assert f"reviewed by {NEW}: One table or two?" in hall("list").stdout
+    assert [entry["reviewed_by"] for entry in json.loads(hall("list", "--json", "--text", OLD).stdout)] == [[NEW]]
     steps = json.loads(hall("history", OLD, "--json").stdout)
     assert steps == json.loads(hall("history", NEW, "--json").stdout)
     assert [(step["thread_id"], step["relation"], step["reviews"]) for step in steps] == [
@@ -93,6 +100,48 @@ def test_a_decision_names_the_one_it_supersedes_in_every_output_and_leaves_that_
     assert steps[1]["changed"]["decision"]
     assert f"supersedes {OLD}" in hall("history", NEW).stdout
     assert {path: path.read_bytes() for path in (work / "debates" / OLD).iterdir()} == files
+
+
+def test_a_later_decision_can_be_taken_to_a_hall_that_lacks_the_earlier_one(
+    run: Command, hall: Command, work: Path, table: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    table.relation = "confirms"
+    debated(run, OLD)
+    told = debated(run, NEW, "--since", OLD)
+    assert [piece["kind"] for piece in told["record"]["evidence"]] == ["file", "adr"]
+    for name in ("debate.json", "transcript.oct.md"):
+        checked = hall("verify", "--file", f"debates/{NEW}/{name}")
+        assert (checked.exit_code, checked.stderr) == (0, ""), name
+    monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(work / "elsewhere"))
+    assert hall("import", f"debates/{NEW}/transcript.oct.md").exit_code == 0
+    (step,) = json.loads(hall("history", NEW, "--json").stdout)
+    assert (step["thread_id"], step["relation"], step["reviews"], step["changed"]) == (NEW, "confirms", OLD, None)
+
+
+def test_a_terminal_is_told_what_a_decision_does_to_the_one_it_starts_from(
+    run: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    table.relation = "confirms"
+    asked = ("-r", "speed", "-c", "a.md", "--since", OLD, "--thread-id", NEW, "One table or two?")
+    planned = run(*asked, "--dry-run")
+    assert (planned.exit_code, f"the decision of {OLD}" in planned.stdout) == (0, True)
+    told = run(*asked, "--quiet")
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert f"it confirms the decision of {OLD} as it stood at sha256:" in " ".join(told.stdout.split())
+
+
+def test_a_redaction_names_the_later_debate_that_quotes_what_went(
+    run: Command, hall: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    debated(run, NEW, "--since", OLD)
+    gone = json.loads(hall("tombstone", OLD, "--seq", "0", "--reason", "It named a customer.", "--json").stdout)
+    assert gone["still_quoted"][-1]["thread_id"] == NEW
+    assert gone["still_quoted"][-1]["command"].startswith(f"debate-hall tombstone {NEW} --seq")
 
 
 def test_a_decision_that_is_silent_about_the_one_it_reviews_is_incomplete(
@@ -114,6 +163,17 @@ def test_what_decided_nothing_cannot_be_started_from(rehearse: Command, run: Com
         assert refused.exit_code == 2
         assert why in refused.stderr
     assert run("--resume", OLD, "--since", OLD).exit_code == 2
+
+
+def test_a_debate_that_is_not_over_has_dropped_nothing_of_the_decision_it_starts_from(
+    run: Command, hall: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    stopped = run("-r", "speed", "-c", "a.md", "--thread-id", NEW, "--since", OLD, "--token-limit", "10", "One or two?")
+    assert stopped.exit_code == 5
+    steps = json.loads(hall("history", NEW, "--json").stdout)
+    assert [(step["outcome"], step["changed"]) for step in steps] == [("synthesis", None), ("active", None)]
 
 
 def test_a_line_of_decisions_of_nobody_is_refused(hall: Command) -> None:

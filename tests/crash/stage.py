@@ -22,8 +22,8 @@ DEADLINE_S = 60
 BEGIN = ("--recipe", "fortress", "--models", "./here.yaml", "--thread-id", THREAD, "--json", TOPIC)
 VOTED_ON = ("--recipe", "speed", "--consensus", *BEGIN[2:])
 RESUME = ("--resume", THREAD, "--json")
-BEHIND_THE_CLOSE = 120  # the place behind the last commit of such a debate; two come after it
-WALLS_INTENDED = 30  # the place behind the intents of the first Walls' turns: none of them is asked yet
+BEHIND_THE_CLOSE = 102  # the place behind the last commit of such a debate; two come after it
+WALLS_INTENDED = 28  # the place behind the intents of the first Walls' turns: none of them is asked yet
 
 
 @dataclass(frozen=True)

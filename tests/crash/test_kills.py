@@ -20,11 +20,11 @@ pytestmark = pytest.mark.slow
 
 BATCHES = (4, 3, 1, 3, 2, 1, 1)  # calls that a FORTRESS debate has in flight together
 # Of such a debate: before and after each of its transactions and calls.
-PLACES = {"create": 2, "begin_run": 2, "append": 2 * 20, "keep": 2 * 23, "call": 2 * 15, "release_run": 2}
+PLACES = {"create": 2, "begin_run": 2, "append": 2 * 11, "keep": 2 * 23, "call": 2 * 15, "release_run": 2}
 # Of one in which Wind and Wall vote, the first objects, Door refines it, and they vote again.
 PLACES_OF_VOTES = {"create": 2, "begin_run": 2, "append": 2 * 10, "keep": 2 * 18, "call": 2 * 10, "release_run": 2}
 VOTES_BEGIN = 35  # the place at which the synthesis of such a debate stands and nobody has voted yet
-PLACES_FROM_WALLS = 106  # that it passes when it goes on from WALLS_INTENDED
+PLACES_FROM_WALLS = 90  # that it passes when it goes on from WALLS_INTENDED
 MOST_KILLS = 6
 ATTEMPTS = 3  # of one call, before its seat gives up
 NO_TURN = "Do not write your turn."  # stands where a checklist is asked for, which may be of any length

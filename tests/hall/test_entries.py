@@ -17,6 +17,7 @@ from orchestrator.hall.entries import (
     Closed,
     Entry,
     FloorGiven,
+    Opened,
     Refined,
     Turn,
     Vote,
@@ -24,7 +25,7 @@ from orchestrator.hall.entries import (
     text_of,
     typed,
 )
-from orchestrator.hall.terms import Choice, Cognition, Role, Status
+from orchestrator.hall.terms import Choice, Cognition, Mode, Role, Status
 
 st.register_type_strategy(str, st.text(st.characters(exclude_categories=["Cs"])))
 ENTRIES = st.builds(Entry, body=st.one_of(*(st.builds(body) for body in get_args(Body))))
@@ -154,3 +155,15 @@ def test_the_seat_stands_inside_the_hashed_bytes() -> None:
     stored = text_of(entry_of(Refined(digest="d", number=1, answers=(3, 4), seat=SEAT)))
     assert json.loads(stored)["seat"]["cost"] == "0.0123"
     assert canonical.encode(json.loads(stored)) == stored
+
+
+def test_what_an_entry_always_says_is_missed() -> None:
+    """What a field is by default is written all the same, so that one entry has one text."""
+    opened = Opened(digest="d", mode=Mode.FIXED, max_turns=3, max_rounds=1, strict_cognition=False, barrier=True)
+    text = text_of(Entry("t", 0, "2026-01-06T09:00:00.000000Z", None, opened))
+    assert parse(text).body == opened
+    members = json.loads(text)
+    assert members.pop("marks") == []
+    for wrong in (members, {**json.loads(text), "recipe": None}):
+        with pytest.raises(InvalidInput, match=r"marks|canonical"):
+            parse(json.dumps(wrong, sort_keys=True, separators=(",", ":")))

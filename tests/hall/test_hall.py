@@ -381,8 +381,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {  # DESIGN section 5; clients call them
     "export_debate": {"thread_id": NEEDED, "format": "json"},
 }
 FOR_THE_RUNNER = {
-    "add_turn": {"seat": None},
-    "close_debate": {"record": None},
+    "add_turn": {"seat": None, "takes_floor": False}
 }  # by keyword only, so that it takes no place of the protocol's
 
 
@@ -611,3 +610,14 @@ def test_rounds_that_people_ask_for_at_once_are_all_opened(hall: Hall) -> None:
         list(pool.map(ask, range(people)))
     state = hall.state(THREAD)
     assert (state.max_turns, state.max_rounds) == (3 + 3 * people, 1 + people)
+
+
+def test_a_turn_that_takes_the_floor_is_a_pick_and_a_turn_or_neither(hall: Hall) -> None:
+    opened = hall.init_debate(THREAD, "Kafka?", mode="mediated")["head"]
+    hall.add_turn(THREAD, "Wind", "What if billing were a log?", expected_head=opened, takes_floor=True)
+    assert [line.entry.body.kind for line in hall.debate(THREAD).lines] == ["opened", "floor_given", "turn"]
+    with pytest.raises(StaleHead):
+        hall.add_turn(THREAD, "Wall", "Yes, but who is on call?", expected_head=opened, takes_floor=True)
+    with pytest.raises(InvalidInput):
+        hall.add_turn(THREAD, "Wall", " ", takes_floor=True)
+    assert len(hall.debate(THREAD).lines) == 3

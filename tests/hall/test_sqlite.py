@@ -21,7 +21,7 @@ from test_writers import OPEN, race
 from threads import RECORDS, add, begin, hold, redact, speak, turn
 
 from orchestrator.errors import StoreTooNew, StoreUnavailable
-from orchestrator.hall import journal, ledger, sqlite
+from orchestrator.hall import journal, ledger, sqlite, sqlite_file
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
@@ -266,6 +266,20 @@ def test_a_writer_that_waits_for_another_process_stops_no_reader(folder: Path) -
         assert not writing.done()
         other.execute("ROLLBACK")
         assert writing.result() == store.standing("thread")
+
+
+def test_who_waits_for_another_process_too_long_is_told_and_writes_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_MS", 50)
+    with hall_in(folder) as hall, closing(database(folder)) as other:
+        head = hall.init_debate(THREAD, "Which queue?")["head"]
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable, match="Another process kept it locked"):
+            hall.add_turn(THREAD, "Wind", "What if it were a log?")
+        other.rollback()
+        assert hall.debate(THREAD).head == head
+        hall.add_turn(THREAD, "Wind", "What if it were a log?")
 
 
 def test_of_many_that_open_a_fresh_folder_at_once_all_succeed(tmp_path: Path) -> None:

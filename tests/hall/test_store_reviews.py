@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
-from threads import HERE, THERE, add, begin, redact, turn
+from threads import HERE, OPENED, THERE, add, begin, redact, sealed, turn
 
 from orchestrator.errors import LeaseLost
+from orchestrator.hall import ledger
+from orchestrator.hall.entries import Link
 from orchestrator.hall.holder import Holder, RunRow
 from orchestrator.hall.review_rows import Delivery, ReviewClaim, ReviewNotes, ReviewRow
 from orchestrator.hall.store import Store
+from orchestrator.hall.terms import LinkKind
 
 FILE = "/a/reviews.yaml"
 OVER = ReviewNotes(outcome="unchanged", why="nothing changed")
@@ -44,6 +48,36 @@ def test_what_is_noted_of_a_review_comes_back_as_it_was(opener: Callable[[], Sto
         (2, None, None, running),
     ]
     assert list(store.reviews("never")) == []
+
+
+def test_a_time_that_is_over_from_the_start_is_one_write(opener: Callable[[], Store]) -> None:
+    store, elsewhere = opener(), opener()
+    over = ReviewNotes(None, '{"a": 1}', "abc", "passed_over", "nobody was there")
+    first = store.claim_review("weekly", FILE, "due 0", HERE, "09", 0, over)
+    assert first == ReviewClaim("weekly", 1, 1)
+    ended = RunRow(1, HERE, "09", "09", released=True)
+    assert elsewhere.newest_review("weekly") == ReviewRow("weekly", 1, FILE, "due 0", ended, over)
+    assert store.claim_review("weekly", FILE, "due 0", HERE, "10", 0, over) is None  # somebody else was faster
+    with pytest.raises(LeaseLost):
+        store.note_review(first, OVER, "10")
+    assert claim(store, after=1).number == 2
+
+
+def test_the_newest_time_that_ended_in_a_certain_way_is_found(store: Store) -> None:
+    for after, outcome in enumerate(("decided", "undecided", "unchanged", "unchanged")):
+        store.note_review(claim(store, after=after), ReviewNotes(outcome=outcome), "10")
+    claim(store, after=4)  # is under way
+    store.note_review(claim(store, "nightly"), ReviewNotes(outcome="holding"), "10")
+
+    def newest(*outcomes: str) -> int | None:
+        row = store.newest_review("weekly", outcomes)
+        return row.number if row else None
+
+    assert newest() == 5
+    assert newest("decided") == 1
+    assert newest("decided", "undecided") == newest("undecided", "decided") == 2
+    assert newest("unchanged") == 4
+    assert newest("holding") is None
 
 
 @pytest.mark.parametrize("after", [-1, 0, 2, 3])
@@ -129,3 +163,14 @@ def test_a_delivery_moves_only_from_the_state_that_it_is_in(opener: Callable[[],
     assert elsewhere.move_delivery("weekly/1", "webhook", "intended", "sent", "12")
     assert store.delivery("weekly/1", "webhook") == Delivery("sent", 2, "12")
     assert store.delivery("weekly/1", "folder") is store.delivery("weekly/2", "webhook") is None
+
+
+def test_the_threads_that_are_linked_to_one_are_found_the_oldest_first(store: Store) -> None:
+    about = begin(store, "Thread")
+    for name, thread_id in (("second", "thread"), ("first", "THREAD"), ("other", "second")):
+        link = Link(LinkKind.REVIEWS, thread_id, about.head)
+        opening = sealed(name, None, replace(OPENED, link=link))
+        store.create(opening, ledger.standing(opening, None), None)
+    assert store.linked_to("thread") == ["second", "first"]
+    assert store.linked_to("second") == ["other"]
+    assert list(store.linked_to("other")) == []

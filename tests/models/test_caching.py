@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,10 +151,9 @@ async def test_marks_and_keys_arrive_in_each_providers_own_words(monkeypatch: py
     with ModelServer(lambda call: "Kafka.") as server, anyio.fail_after(60):
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         base = {"anthropic": server.base_url.removesuffix("/v1"), "openai": None}
-        model = LiteLLM()
-        for name in (CLAUDES[0], "openai/gpt-6.1-sol", "gemini/gemini-4-argon", "openai/gpt-4o", CLAUDES[2]):
-            await model.complete(asked(name, api_base=base.get(name.partition("/")[0], server.base_url)))
-        await model.aclose()
+        async with aclosing(LiteLLM()) as model:
+            for name in (CLAUDES[0], "openai/gpt-6.1-sol", "gemini/gemini-4-argon", "openai/gpt-4o", CLAUDES[2]):
+                await model.complete(asked(name, api_base=base.get(name.partition("/")[0], server.base_url)))
     claude, gpt, gemini, older, routed = (call.body for call in server.calls)
     parts = claude["messages"][0]["content"]
     assert [number for number, part in enumerate(parts, 1) if "cache_control" in part] == [1, 4]

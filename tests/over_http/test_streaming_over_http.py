@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from orchestrator.events import DraftDelta, DraftFinished, LeftOut, Retried, Sen
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role
 from orchestrator.models.litellm import LiteLLM
+from orchestrator.models.streaming import STALL_S
 from orchestrator.plan import Plan
 from orchestrator.runner import Run
 
@@ -114,12 +116,13 @@ BREAKS: dict[str, tuple[Callable[[str], Answer], str]] = {
 
 @pytest.mark.parametrize(("broken", "code"), BREAKS.values(), ids=BREAKS)
 async def test_half_a_turn_is_taken_back_asked_for_again_and_charged_at_its_bound(
-    hall: Hall, provider: Provider, litellm: LiteLLM, broken: Callable[[str], Answer], code: str
+    hall: Hall, provider: Provider, warm: None, broken: Callable[[str], Answer], code: str
 ) -> None:
     half = "What if one\nline came\nand then no more of what was to be said about one table?\n"
     provider.troubles.append(Trouble("wind-1", is_wind, lambda call: broken(half), once=True))
-    stage = stage_of(hall, provider, LiteLLM(stall_s=0.2) if code == "timed_out" else litellm, stream=True)
-    run = await stage.hold()
+    async with aclosing(LiteLLM(stall_s=0.2 if code == "timed_out" else STALL_S)) as model:
+        stage = stage_of(hall, provider, model, stream=True)
+        run = await stage.hold()
     assert order(run.debate) == "WLD"
     (again,) = stage.told(Retried)
     assert (again.slot, again.code) == ("R1.Wind.1", code)

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import ConfigurationError, UsageError
+from orchestrator.models_file import models_path
 from orchestrator.recipe import Limits
 from orchestrator.review.reviews_file import find_reviews_file, load_reviews
 from orchestrator.review.topic import PLACES, fault_in, filled
+from orchestrator.shelves import folders
 
 WEEKLY = """\
 reviews:
@@ -136,3 +138,8 @@ def test_of_a_topic_only_the_places_are_filled_and_what_fills_them_is_taken_as_i
     plain = text.replace("{", "").replace("}", "")
     assert fault_in(plain) is None
     assert filled(plain, {}) == plain
+
+
+def test_a_reviews_file_on_the_shelf_of_models_files_is_none_of_them() -> None:
+    with pytest.raises(ConfigurationError, match=r"There is no models file called 'reviews'. .*cli, local, models;"):
+        models_path("reviews", folders("configs"))
