@@ -48,7 +48,7 @@ class Hall(Writer):
 
     @classmethod
     def open(cls, location: str | Path | None = None) -> Hall:
-        """Opens the hall at a folder, else where DEBATE_HALL_STORE or DEBATE_HALL_STATE_DIR say, else the user's own.
+        """Opens the hall at a folder or address, else where DEBATE_HALL_STORE or DEBATE_HALL_STATE_DIR say, else the user's.
 
         Raises:
             StoreError: the place cannot be used.
