@@ -39,7 +39,7 @@ def fresh_schema() -> Iterator[str]:
 @contextmanager
 def fresh_hall() -> Iterator[str]:
     """The address of a hall that is empty."""
-    from orchestrator.hall.store import migrate
+    from orchestrator.hall.store_place import migrate
 
     with fresh_schema() as schema:
         address = address_of(schema)

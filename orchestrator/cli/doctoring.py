@@ -13,7 +13,7 @@ from orchestrator.cli.ending import Exit
 from orchestrator.cli.showing import put
 from orchestrator.cli.storing import status_line
 from orchestrator.doctor import Examination, Examined, examine
-from orchestrator.hall.store_status import StoreStatus, status_of
+from orchestrator.hall.store_place import StoreStatus, status_of
 from orchestrator.hall.terms import Role
 from orchestrator.models.cli_agent import Probe
 from orchestrator.models.prices import Price

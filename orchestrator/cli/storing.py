@@ -14,8 +14,8 @@ from orchestrator.hall import copying
 from orchestrator.hall.address import is_address
 from orchestrator.hall.copying import Copied
 from orchestrator.hall.folder import FILE
-from orchestrator.hall.store import Store, migrate, open_store
-from orchestrator.hall.store_status import StoreStatus, status_of
+from orchestrator.hall.store import Store
+from orchestrator.hall.store_place import StoreStatus, migrate, open_store, status_of
 from orchestrator.secrets import scrub
 from orchestrator.wording import counted, visible
 

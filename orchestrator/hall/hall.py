@@ -29,7 +29,8 @@ from orchestrator.hall.export import export_octave
 from orchestrator.hall.inputs import require_words, word
 from orchestrator.hall.ledger import Standing
 from orchestrator.hall.rules import Command
-from orchestrator.hall.store import Lease, open_store
+from orchestrator.hall.store import Lease
+from orchestrator.hall.store_place import open_store
 from orchestrator.hall.terms import About, Cognition, Mode, Role, Status
 from orchestrator.hall.writing import Writer
 
@@ -48,7 +49,7 @@ class Hall(Writer):
 
     @classmethod
     def open(cls, location: str | Path | None = None) -> Hall:
-        """Opens the hall at a folder or address, else where DEBATE_HALL_STORE or DEBATE_HALL_STATE_DIR say, else the user's.
+        """Opens the hall at a folder or an address, as `store_place.open_store` finds it.
 
         Raises:
             StoreError: the place cannot be used.

@@ -6,15 +6,10 @@ nothing and decides nothing: rules.py and ledger.py do.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from orchestrator.errors import StoreUnavailable
-from orchestrator.hall import folder
 from orchestrator.hall.debate import State
 from orchestrator.hall.holder import Holder as Holder
 from orchestrator.hall.holder import RunRow as RunRow
@@ -236,66 +231,3 @@ class Store(ReviewStore, Protocol):
         """
 
     def close(self) -> None: ...
-
-
-def open_store(location: str | Path | None = None) -> Store:
-    """Opens the store at `location`: a folder, an address (`postgresql://…`), else what DEBATE_HALL_STORE names, else
-    this machine's state folder.
-
-    Raises:
-        StoreError: it cannot be used; the error says why and what to do.
-    """
-    place = folder.located(os.environ, location)
-    if isinstance(place, Path):
-        from orchestrator.hall.sqlite import SQLiteStore
-
-        return SQLiteStore(folder.prepare(place))
-    with _libraries():
-        from orchestrator.hall.postgres import PostgresStore
-    return PostgresStore(place)
-
-
-def migrate(location: str | Path | None = None) -> tuple[int, int]:
-    """Brings the format of a store, found as `open_store` finds it, to the newest.
-
-    Returns:
-        the version before, 0 where there was no store, and now.
-
-    Raises:
-        StoreError: it cannot be used, or a newer version of this program wrote it.
-    """
-    place = folder.located(os.environ, location)
-    if isinstance(place, Path):
-        from orchestrator.hall import sqlite
-
-        return sqlite.migrate(folder.prepare(place))
-    with _libraries():
-        from orchestrator.hall import postgres
-    return postgres.migrate(place)
-
-
-def format_at(location: str | Path | None = None) -> tuple[int, int]:
-    """Returns the version of a store's format, 0 where there is none yet, and this program's newest; changes nothing.
-
-    Raises:
-        StoreError: it cannot be read, or a newer version of this program wrote it.
-    """
-    place = folder.located(os.environ, location)
-    if isinstance(place, Path):
-        from orchestrator.hall import sqlite
-
-        return sqlite.format_at(place)
-    with _libraries():
-        from orchestrator.hall import postgres
-    return postgres.format_at(place)
-
-
-@contextmanager
-def _libraries() -> Iterator[None]:
-    """Those of PostgreSQL, which not everybody has, and nobody else waits for."""
-    try:
-        yield
-    except ImportError as error:
-        raise StoreUnavailable(
-            f"What it takes to use PostgreSQL is not installed: {error}.", "pip install 'run-debate[postgres]'"
-        ) from error

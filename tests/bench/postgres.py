@@ -15,7 +15,7 @@ from bench.search import searches
 from bench.threads import CONTENT, filled
 from orchestrator.errors import StaleHead
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import migrate, open_store
+from orchestrator.hall.store_place import migrate, open_store
 from postgres import DATABASE, fresh_schema
 
 WRITERS, COMMITS = 8, 1_000

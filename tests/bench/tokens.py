@@ -20,7 +20,7 @@ from endpoint import Call
 from endpoint_voices import plausible, task_of
 from orchestrator.api import run_debate_sync
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import open_store
+from orchestrator.hall.store_place import open_store
 from orchestrator.recipe import Recipe, load_recipe
 
 TOPIC = "Should we move billing from the nightly batch to Kafka, and if so in which order, with which way back?"

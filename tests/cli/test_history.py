@@ -15,7 +15,7 @@ from orchestrator.hall.holder import Holder
 from orchestrator.hall.review_desk import ReviewDesk
 from orchestrator.hall.review_rows import ReviewClaim, ReviewNotes
 from orchestrator.hall.runs import this_process
-from orchestrator.hall.store import open_store
+from orchestrator.hall.store_place import open_store
 from orchestrator.review.outcomes import Outcome
 
 Command = Callable[..., Result]

@@ -20,7 +20,7 @@ from test_sleepers import assert_taken_over, await_asleep, put_to_sleep
 
 from endpoint import Call, ModelServer
 from endpoint_voices import plausible
-from orchestrator.hall.store import migrate
+from orchestrator.hall.store_place import migrate
 from postgres import fresh_hall, needs_postgres
 from postgres_cluster import PASSWORD, Cluster, cluster, program
 

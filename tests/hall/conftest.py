@@ -9,7 +9,8 @@ from halls import HastyStore, counting_salts, hall_in, ticking_clock
 from octave_oracle import oracle
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import Store, migrate, open_store
+from orchestrator.hall.store import Store
+from orchestrator.hall.store_place import migrate, open_store
 from postgres import address_of, empty, fresh_schema, needs_postgres
 
 __all__ = ["oracle"]

@@ -27,7 +27,8 @@ from orchestrator.hall.holder import Holder
 from orchestrator.hall.journal import JournalLine, Outcome
 from orchestrator.hall.review_rows import CheckRow, ReviewNotes
 from orchestrator.hall.search import read
-from orchestrator.hall.store import Store, open_store
+from orchestrator.hall.store import Store
+from orchestrator.hall.store_place import open_store
 from postgres import fresh_hall, needs_postgres
 
 LONG_AGO = "2026-01-06T08:00:00.000000Z"
@@ -205,7 +206,7 @@ from contextlib import closing
 from orchestrator.hall import journal
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.copying import copy_threads
-from orchestrator.hall.store import open_store
+from orchestrator.hall.store_place import open_store
 with closing(open_store(sys.argv[1])) as source, closing(open_store(sys.argv[2])) as target:
     for copied in copy_threads(source, target):
         print(copied.thread_id, flush=True)

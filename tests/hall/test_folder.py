@@ -11,7 +11,7 @@ import pytest
 from orchestrator.errors import StoreUnavailable, StoreUnsafe
 from orchestrator.hall.folder import file_system, prepare, state_folder
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import open_store
+from orchestrator.hall.store_place import open_store
 
 MOUNTS = (
     r"""overlay / overlay rw,relatime 0 0

@@ -31,7 +31,8 @@ from orchestrator.hall.postgres_runs import locked_row
 from orchestrator.hall.review_rows import CheckRow, ReviewNotes
 from orchestrator.hall.runs import RunDesk
 from orchestrator.hall.search import read
-from orchestrator.hall.store import Report, format_at, migrate, open_store
+from orchestrator.hall.store import Report
+from orchestrator.hall.store_place import format_at, migrate, open_store
 from orchestrator.hall.terms import LinkKind
 from postgres import DATABASE, address_of, empty, fresh_hall, fresh_schema, needs_postgres
 

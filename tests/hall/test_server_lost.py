@@ -18,7 +18,8 @@ from orchestrator.errors import StoreUnavailable
 from orchestrator.hall import ledger, postgres_schema
 from orchestrator.hall.entries import Note
 from orchestrator.hall.ledger import Standing
-from orchestrator.hall.store import Store, migrate, open_store
+from orchestrator.hall.store import Store
+from orchestrator.hall.store_place import migrate, open_store
 from postgres import needs_postgres
 from postgres_cluster import PASSWORD, Cluster, cluster, program
 

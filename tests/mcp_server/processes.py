@@ -20,7 +20,8 @@ from mcp_types import CallToolResult
 
 from orchestrator import background
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.store import Lease, open_store
+from orchestrator.hall.store import Lease
+from orchestrator.hall.store_place import open_store
 from orchestrator.mcp_server import build
 from orchestrator.plan import Changes
 
