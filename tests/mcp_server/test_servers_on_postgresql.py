@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from processes import elsewhere, status
 
-from conftest import Call
+from mcp_server.conftest import Call
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server import build
 from postgres import fresh_hall, needs_postgres
