@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from cli.conftest import Command
 from hall.halls import every_kind
 from orchestrator.hall.address import read, shown
 from orchestrator.hall.hall import Hall
 from postgres import DATABASE, address_of, fresh_hall, fresh_schema, needs_postgres
 
+Command = Callable[..., Result]
 SECRET = "S3cret"
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client
 from processes import elsewhere, status
 
-from mcp_server.conftest import Call
 from orchestrator.hall.hall import Hall
 from orchestrator.mcp_server import build
 from postgres import fresh_hall, needs_postgres
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, needs_postgres]
 THREAD = "2026-01-06-kafka"
+
+Call = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @pytest.fixture
