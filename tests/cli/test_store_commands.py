@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from hall.halls import every_kind
 from orchestrator.hall.address import read, shown
