@@ -50,7 +50,10 @@ def _said(done: Redaction) -> str:
         said.append("Words of it still stand elsewhere; to redact those too:")
         said += [f"  {_name(line)}: {command(line)}" for line in done.quoting]
     if result["erased"] == "pending":
-        said.append("A reader keeps old pages alive: the last traces go with the next opening or search without it.")
+        said.append(
+            "A reader keeps old pages alive: the last traces go with the next opening or search without it, on"
+            " PostgreSQL with the server's next VACUUM."
+        )
     said.append("Files exported before still hold the text: export them again, or delete them.")
     return "\n".join(said) + "\n"
 

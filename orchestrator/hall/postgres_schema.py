@@ -145,8 +145,8 @@ def migrate(address: Address, formats: Sequence[str]) -> tuple[int, int]:
         before = _version(db)
         _require_known(address.shown, before, len(formats))
         if before == 0:
-            schema = sql.Identifier(address.schema)
-            db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+            if db.execute("SELECT current_schema()").fetchone() == (None,):  # whoever may not make one may have one
+                db.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(address.schema)))
             db.execute("CREATE TABLE format (version integer NOT NULL)")
             db.execute("INSERT INTO format VALUES (0)")
         for statements in formats[before:]:

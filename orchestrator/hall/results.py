@@ -128,7 +128,8 @@ class ForceCloseResult(TypedDict):
 
 class TombstoneResult(TypedDict):
     """`seq` is the entry whose text went; `turn_index` is None where that is no turn. `also_redacted` are the entries
-    that said it again (a synthesis, say). `erased` is pending while a reader of the store keeps old pages alive."""
+    that said it again (a synthesis, say). `erased` is pending while a reader of the store keeps old pages alive, or
+    until a server clears them away."""
 
     thread_id: str
     seq: int

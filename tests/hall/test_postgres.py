@@ -66,6 +66,41 @@ def test_a_database_without_a_hall_is_refused_until_one_is_made() -> None:
         open_store(address_of(schema)).close()
 
 
+def test_a_user_who_may_make_no_schema_uses_the_one_that_is_there() -> None:
+    with fresh_schema() as schema, psycopg.connect(DATABASE, autocommit=True) as db:
+        db.execute(f"CREATE ROLE {schema} LOGIN PASSWORD 'x'")
+        host = DATABASE.rpartition("@")[2]
+        address = f"postgresql://{schema}:x@{host}?schema={schema}"
+        try:
+            with pytest.raises(StoreUnavailable, match=r"permission denied for database .*\. Grant this user"):
+                migrate(address)
+            db.execute(f"CREATE SCHEMA {schema} AUTHORIZATION {schema}")
+            assert migrate(address) == (0, len(FORMATS))
+            with Hall.open(address) as hall:
+                every_kind(hall)
+                hall.verify_debate(THREAD)
+        finally:
+            db.execute(f"DROP OWNED BY {schema}")
+            db.execute(f"DROP ROLE {schema}")
+
+
+def test_a_user_who_may_not_clear_tables_away_is_told_that_it_is_pending() -> None:
+    with fresh_hall() as address, psycopg.connect(DATABASE, autocommit=True) as db:
+        schema = read_address(address).schema
+        db.execute(f"CREATE ROLE {schema} LOGIN PASSWORD 'x'")
+        db.execute(f"GRANT USAGE ON SCHEMA {schema} TO {schema}")
+        db.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {schema}")
+        try:
+            with Hall.open(f"postgresql://{schema}:x@{DATABASE.rpartition('@')[2]}?schema={schema}") as hall:
+                hall.init_debate(THREAD, "Which?")
+                hall.add_turn(THREAD, "Wind", "What Mrs Miller wants.")
+                assert hall.tombstone_turn(THREAD, 0, "It named a person.")["erased"] == "pending"
+                assert hall.verify_debate(THREAD)["verified"]
+        finally:
+            db.execute(f"DROP OWNED BY {schema}")
+            db.execute(f"DROP ROLE {schema}")
+
+
 def test_a_hall_of_a_newer_version_is_refused_and_left_as_it_is() -> None:
     with fresh_hall() as address, psycopg.connect(DATABASE, autocommit=True) as db:
         db.execute(f"UPDATE {read_address(address).schema}.format SET version = 99")
