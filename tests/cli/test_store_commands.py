@@ -82,6 +82,23 @@ def test_debates_are_held_read_and_tended_on_postgresql(
 
 
 @needs_postgres
+def test_reviews_are_held_and_remembered_on_postgresql(
+    hall: Command, address: str, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBATE_HALL_STORE", address)
+    (work / "reviews.yaml").write_text(
+        "reviews:\n  - name: weekly\n    cron: '0 9 * * 1'\n    recipe: speed\n    topic: Right?\n    models: rehearsal\n"
+    )
+    held = [json.loads(hall("review", "run", "weekly", "--json").stdout) for _ in range(2)]
+    assert [(told["number"], told["outcome"]) for told in held] == [(1, "rehearsed"), (2, "rehearsed")]
+    assert "rehearsed, " in hall("review", "list").stdout
+    with Hall.open() as opened:
+        assert [row.notes.thread_id for row in opened.reviews.rows("weekly")] == [
+            told["result"]["thread_id"] for told in held
+        ]
+
+
+@needs_postgres
 def test_a_password_is_never_told(run: Command, hall: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     host = DATABASE.partition("://")[2].rpartition("@")[2]
     for location in (f"postgresql://nobody:{SECRET}@{host}", f"postgresql://nobody:%{SECRET}@{host}"):
