@@ -86,9 +86,8 @@ def test_reviews_are_held_and_remembered_on_postgresql(
     hall: Command, address: str, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEBATE_HALL_STORE", address)
-    (work / "reviews.yaml").write_text(
-        "reviews:\n  - name: weekly\n    cron: '0 9 * * 1'\n    recipe: speed\n    topic: Right?\n    models: rehearsal\n"
-    )
+    told = ("name: weekly", "cron: '0 9 * * 1'", "recipe: speed", "topic: Right?", "models: rehearsal")
+    (work / "reviews.yaml").write_text("reviews:\n  - " + "\n    ".join(told) + "\n")
     held = [json.loads(hall("review", "run", "weekly", "--json").stdout) for _ in range(2)]
     assert [(told["number"], told["outcome"]) for told in held] == [(1, "rehearsed"), (2, "rehearsed")]
     assert "rehearsed, " in hall("review", "list").stdout
