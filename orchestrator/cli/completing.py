@@ -1,4 +1,4 @@
-"""What a shell offers behind a half-typed word: threads, names on the shelves, tiers, files. Never an error.
+"""What a shell offers behind a half-typed word: threads, reviews, names on the shelves, tiers, files. Never an error.
 
 A command line that is completed loads no more than what it asks about.
 """
@@ -44,6 +44,22 @@ def threads(ctx: click.Context, param: click.Parameter, typed: str) -> list[Comp
 
 def threads_or_files(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     return threads(ctx, param, typed) or _file(typed)
+
+
+def reviews(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The reviews of the file that was named so far, else of the one that is found."""
+    from orchestrator.errors import DebateError
+    from orchestrator.review.reviews_file import find_reviews_file, load_reviews
+
+    try:
+        file = load_reviews(find_reviews_file(ctx.params.get("file")))
+    except DebateError:
+        return []
+    return _beginning((review.name for review in file.reviews), typed)
+
+
+def reviews_or_threads(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+    return [*reviews(ctx, param, typed), *threads(ctx, param, typed)]
 
 
 def on_shelf(kind: Kind) -> Complete:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
+from itertools import takewhile
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import click
 
@@ -33,8 +35,45 @@ A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 KEY_NAME = click.option("--name", default="default", show_default=True, help="Which key.")
 
 
+class _Hall(Contents):
+    """Click's own complaints about the command line become an object too, where that was asked for."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        as_json = _asks_for_json(args)
+        with _complaints_told(as_json):
+            ctx = super().make_context(info_name, args, parent, **extra)
+        ctx.meta[_AS_JSON] = as_json
+        return ctx
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _complaints_told(ctx.meta[_AS_JSON]):
+            return super().invoke(ctx)
+
+
+_AS_JSON = f"{__name__}.as_json"
+
+
+def _asks_for_json(args: Sequence[str]) -> bool:
+    return "--json" in takewhile(lambda word: word != "--", args)
+
+
+@contextmanager
+def _complaints_told(as_json: bool) -> Iterator[None]:
+    try:
+        yield
+    except click.UsageError as error:
+        if as_json:
+            from orchestrator.cli.plain import print_failure
+            from orchestrator.errors import UsageError
+
+            print_failure(UsageError(error.format_message()))
+        raise
+
+
 @click.group(
-    cls=Contents,
+    cls=_Hall,
     purposes=("Look", "Speak", "Review", "Keep", "Set up"),
     more={
         "Files": FILES,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from orchestrator.cli.review_times import ReviewTime, told_of
 from orchestrator.decision.difference import Difference, difference
 from orchestrator.decision.record import DecisionRecord, record_of
 from orchestrator.errors import UnknownThread
 from orchestrator.hall.debate import Debate
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.review_rows import ReviewRow
+from orchestrator.hall.terms import Status
 from orchestrator.review.outcomes import Outcome
 from orchestrator.usage import amount
 
@@ -22,8 +24,9 @@ class Step:
 
     Args:
         at: when it ended, or was due.
-        outcome: how a time of a review ended; of a debate alone its status.
+        outcome: how a time of a review ended, or what it is doing; of a debate alone its status.
         why: a sentence about that, of a review.
+        time: what else is told of a time of a review.
         changed: how its decision differs from the one before it in the line.
     """
 
@@ -31,6 +34,7 @@ class Step:
     outcome: str
     why: str | None = None
     record: DecisionRecord | None = None
+    time: ReviewTime | None = None
     changed: Difference | None = None
 
     def described(self) -> dict[str, Any]:
@@ -39,6 +43,9 @@ class Step:
             "at": self.at,
             "outcome": self.outcome,
             "why": self.why,
+            "holder": self.time.holder if self.time else None,
+            "undelivered": list(self.time.undelivered) if self.time else [],
+            "rehearsal": record.rehearsal if record else False,
             "thread_id": record.thread_id if record else None,
             "head": record.head if record else None,
             "title": record.title if record else None,
@@ -91,7 +98,8 @@ def _of(debate: Debate) -> Step:
 def _of_time(hall: Hall, row: ReviewRow) -> Step:
     notes = row.notes
     record = record_of(hall.debate(notes.thread_id)) if notes.thread_id and _is_there(hall, notes.thread_id) else None
-    return Step(row.due_at, notes.outcome or "under way", notes.why, record)
+    time = told_of(hall.reviews, row)
+    return Step(row.due_at, time.outcome, notes.why, record, time)
 
 
 def _is_there(hall: Hall, thread_id: str) -> bool:
@@ -107,8 +115,14 @@ def _compared(steps: Sequence[Step]) -> Iterator[Step]:
     for step in steps:
         reviews = step.record.reviews if step.record else None
         before = records.get(reviews.thread_id) if reviews else None
-        changed = difference(before, step.record) if before and step.record else None
-        yield Step(step.at, step.outcome, step.why, step.record, changed)
+        if before and step.record and _decided(before) and _decided(step.record):
+            step = replace(step, changed=difference(before, step.record))
+        yield step
+
+
+def _decided(record: DecisionRecord) -> bool:
+    """Whether there is a decision to compare: where none was made, or none yet, nothing of one was dropped."""
+    return record.status is not Status.ACTIVE and record.decision is not None
 
 
 def lines(line: Sequence[Step]) -> str:
@@ -116,7 +130,10 @@ def lines(line: Sequence[Step]) -> str:
 
 
 def _told(step: Step) -> Iterator[str]:
-    yield f"{step.at[:16].replace('T', ' ')}  {step.outcome.replace('_', ' ')}"
+    told = step.time.told if step.time else step.outcome.replace("_", " ")
+    mark = "  REHEARSAL" if step.record and step.record.rehearsal else ""
+    yield f"{step.at[:16].replace('T', ' ')}  {told}{mark}"
+    yield from (f"  {sentence}" for sentence in (step.time.undelivered if step.time else ()))
     if step.why:
         yield f"  {step.why}"
     record = step.record

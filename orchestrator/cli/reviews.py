@@ -9,7 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from orchestrator.cli.review_times import ReviewTime, told_of
 from orchestrator.cli.showing import hall, put
+from orchestrator.hall.review_desk import ReviewDesk
 from orchestrator.hall.review_rows import ReviewRow
 from orchestrator.iso_time import iso_utc
 from orchestrator.review.outcomes import Outcome
@@ -26,11 +28,12 @@ def show_list(given: Path | None, as_json: bool) -> None:
     file = load_reviews(find_reviews_file(given))
     now = datetime.now(UTC)
     with hall() as opened:
-        found = [_described(review, now, opened.reviews.newest(review.name)) for review in file.reviews]
+        found = [_described(review, now, opened.reviews) for review in file.reviews]
     put({"file": str(file.path), "reviews": found}, as_json, _lines(found))
 
 
-def _described(review: Review, now: datetime, newest: ReviewRow | None) -> dict[str, Any]:
+def _described(review: Review, now: datetime, desk: ReviewDesk) -> dict[str, Any]:
+    newest = desk.newest(review.name)
     return {
         "name": review.name,
         "cron": review.cron,
@@ -39,13 +42,13 @@ def _described(review: Review, now: datetime, newest: ReviewRow | None) -> dict[
         "recipe": review.recipe,
         "models": review.models,
         "next": next(upcoming(review, now)).isoformat(),
-        "last": _last(newest) if newest else None,
+        "last": _last(desk, newest) if newest else None,
     }
 
 
-def _last(row: ReviewRow) -> dict[str, Any]:
-    notes = row.notes
-    return {"due_at": row.due_at, "outcome": notes.outcome, "why": notes.why, "thread_id": notes.thread_id}
+def _last(desk: ReviewDesk, row: ReviewRow) -> dict[str, Any]:
+    notes, time = row.notes, told_of(desk, row)
+    return {"due_at": row.due_at, **time._asdict(), "why": notes.why, "thread_id": notes.thread_id}
 
 
 def _lines(found: Sequence[dict[str, Any]]) -> str:
@@ -61,11 +64,11 @@ def _told(review: dict[str, Any]) -> str:
     last = review["last"]
     if last is None:
         return "never held"
-    outcome = last["outcome"] or "under way"
-    if outcome == Outcome.ENROLLED:
+    if last["outcome"] == Outcome.ENROLLED:
         return "not held yet"
+    time = ReviewTime(last["outcome"], last["holder"], last["undelivered"])
     thread = f", {last['thread_id']}" if last["thread_id"] else ""
-    return f"last {last['due_at'][:16].replace('T', ' ')} UTC: {outcome.replace('_', ' ')}{thread}"
+    return "; ".join((f"last {last['due_at'][:16].replace('T', ' ')} UTC: {time.told}{thread}", *time.undelivered))
 
 
 def show_next(given: Path | None, count: int, as_json: bool) -> None:

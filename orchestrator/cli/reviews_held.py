@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -15,12 +16,13 @@ from orchestrator.cli.outcome import politely
 from orchestrator.cli.plain import answer, json_text, print_failure, tell
 from orchestrator.cli.telling import Telling, telling
 from orchestrator.decision.record import record_of
-from orchestrator.errors import ConfigurationError, DebateError, RunPaused
+from orchestrator.errors import ConfigurationError, DebateError, LimitMet, RunHeld, RunPaused, StoppedByLimit
 from orchestrator.events import Reader
 from orchestrator.hall.hall import Hall
 from orchestrator.own_task import in_own_task
 from orchestrator.plan import Plan
 from orchestrator.review.daemon import Daemon, WallClock
+from orchestrator.review.leaving import leaving
 from orchestrator.review.office import Ended, Office
 from orchestrator.review.result import exit_code_of, not_held, result_of
 from orchestrator.review.reviews_file import Review, ReviewsFile, find_reviews_file, load_reviews
@@ -51,7 +53,7 @@ class _Voice:
 def run(name: str, given: Path | None, *, due: bool, quiet: bool, as_json: bool) -> int:
     """Holds a review and returns the exit code."""
     held = partial(_run, name, given, due=due, quiet=quiet, as_json=as_json)
-    return politely(held, partial(_report, name, as_json))
+    return politely(held, partial(_report, name, given, as_json))
 
 
 def _run(name: str, given: Path | None, *, due: bool, quiet: bool, as_json: bool) -> int:
@@ -62,6 +64,8 @@ def _run(name: str, given: Path | None, *, due: bool, quiet: bool, as_json: bool
         take = take_due if due else take_by_hand
         taken = take(hall.reviews, review, file.path, _now())
         if isinstance(taken, NotNow):
+            if taken.is_held and not due:
+                raise RunHeld(f"{review.name}: {taken.why}", f"See how it goes: debate-hall history {review.name}")
             answer(json_text(not_held(review.name, taken.why)) if as_json else _nothing(taken.why))
             return Exit.DECIDED
         office = Office(hall, file, _now, voice.line, readers=voice.readers)
@@ -92,13 +96,22 @@ def _last_words(ended: Ended) -> Sequence[str]:
     return [f"wrote {file}" for file in ended.debated.files] if ended.debated else []
 
 
-def _report(name: str, as_json: bool, error: DebateError, code: Exit) -> int:
+def _report(name: str, given: Path | None, as_json: bool, error: DebateError, code: Exit) -> int:
+    if isinstance(error, StoppedByLimit):
+        error = _with_its_own_cure(error)
     tell(f"error: {error}")
     if as_json:
         print_failure(error)
     if isinstance(error, RunPaused):
-        tell(f"Go on with it: debate-hall review run {name}")
+        file = f" --file {shlex.quote(str(given))}" if given is not None else ""
+        tell(f"Go on with it: debate-hall review run {name}{file}")
     return code
+
+
+def _with_its_own_cure(error: StoppedByLimit) -> StoppedByLimit:
+    """A review has no options for its limits."""
+    cure = f"Raise {error.limit} under limits: in the reviews file, and go on with it."
+    return StoppedByLimit(LimitMet(error.message, cure, limit=error.limit))
 
 
 def daemon(given: Path | None) -> int:
@@ -113,7 +126,10 @@ def _daemon(given: Path | None) -> int:
 
         async def hold(review: Review, taken: Taken) -> None:
             tell(f"{review.name}: its time has come: {taken.due_at:%Y-%m-%d %H:%M} UTC")
-            ended = await hold_review(office, review, taken)
+            try:
+                ended = await hold_review(office, review, taken)
+            except StoppedByLimit as error:
+                raise _with_its_own_cure(error) from error
             for line in (*_last_words(ended), *(f"error: {problem}" for problem in ended.problems)):
                 tell(f"{review.name}: {line}")
             tell(f"{review.name}: {ended.outcome.replace('_', ' ')}: {ended.why}")
@@ -142,7 +158,8 @@ def _trusted(given: Path | None) -> ReviewsFile:
     file = load_reviews(found)
     if given is None and not found.is_absolute():
         for number, review in enumerate(file.reviews):
-            for risk in review.risks:
+            outside = (f"has a path that leaves its folder ({key})" for key in leaving(review, file.folder))
+            for risk in (*review.risks, *outside):
                 raise ConfigurationError(
                     f"This file of the working folder {risk}.",
                     f"Read it, and name it if that is what you want: --file {found}",

@@ -35,6 +35,7 @@ DEFAULT_TOKENS = 100_000
 BYTES_PER_TOKEN = 4  # of UTF-8; the usual estimate
 MAX_PIECES = 500
 MAX_TOTAL_BYTES = 64 << 20
+AFTER_ALL_BYTES = f"comes after {MAX_TOTAL_BYTES >> 20} MiB that were read"
 STANDARD_INPUT = "-"
 
 
@@ -59,6 +60,7 @@ def gather(
     standard_input: Callable[[], bytes] | None = None,
     adr: Sequence[str] = (),
     budget_tokens: int = DEFAULT_TOKENS,
+    max_pieces: int = MAX_PIECES,
 ) -> Gathered:
     """Reads what sources name.
 
@@ -78,6 +80,7 @@ def gather(
         adr: folders of decision records; they stand after the rest, also those that a source names too.
         budget_tokens: how much may be taken, a token being four bytes of UTF-8. What does not fit whole is left out,
             and what comes after it may fit.
+        max_pieces: how many pieces may be taken; what comes after them is left out.
 
     Returns:
         One piece of evidence for each real file, diff and input, in the order given.
@@ -94,7 +97,7 @@ def gather(
     if sources.count(STANDARD_INPUT) > 1:
         raise ConfigurationError("Standard input can be read once only.", "Name - once.")
     records = [find_records(folder, base, within) for folder in adr]
-    table = _Table(base, budget_tokens)
+    table = _Table(base, budget_tokens, max_pieces)
     later = table.identities(records)
     for source in sources:
         if source == STANDARD_INPUT:
@@ -145,11 +148,11 @@ def too_many(shown: str, text: str, budget_tokens: int) -> LeftOut:
 class _Table:
     """What was taken so far, and what was not."""
 
-    def __init__(self, base: Path, budget_tokens: int) -> None:
+    def __init__(self, base: Path, budget_tokens: int, max_pieces: int) -> None:
         self.pieces: list[Evidence] = []
         self.left_out: list[LeftOut] = []
         self._base, self._budget, self._left = base, budget_tokens, budget_tokens
-        self._bytes = 0
+        self._bytes, self._max_pieces = 0, max_pieces
         self._seen: set[tuple[int, int]] = set()
 
     def identities(self, found: Iterable[Found]) -> frozenset[tuple[int, int]]:
@@ -191,10 +194,10 @@ class _Table:
         if file.identity in self._seen or file.identity in later:
             return
         self._seen.add(file.identity)
-        if len(self.pieces) >= MAX_PIECES:
-            self.left_out.append(LeftOut(shown, f"comes after the first {MAX_PIECES} pieces of evidence"))
+        if len(self.pieces) >= self._max_pieces:
+            self.left_out.append(LeftOut(shown, f"comes after the first {self._max_pieces} pieces of evidence"))
         elif self._bytes + file.size > MAX_TOTAL_BYTES:
-            self.left_out.append(LeftOut(shown, f"comes after {MAX_TOTAL_BYTES >> 20} MiB that were read"))
+            self.left_out.append(LeftOut(shown, AFTER_ALL_BYTES))
         else:
             self._bytes += file.size
             data, text = read(file)

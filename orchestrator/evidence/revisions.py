@@ -65,10 +65,10 @@ def difference(source: str, base: Path, within: Sequence[Path] | None) -> bytes:
     return diff
 
 
-def newest_commit(base: Path) -> str | None:
-    """The id of the commit that a folder's repository stands at; None where there is no repository, or none in it."""
+def known_commit(base: Path, revision: str = "HEAD") -> str | None:
+    """The id of a revision's commit in a folder's repository; None where there is no repository, or none such in it."""
     try:
-        return _Repository(f"{PREFIX}HEAD", base).commit("HEAD")
+        return _Repository(f"{PREFIX}{revision}", base).commit(revision)
     except ConfigurationError:
         return None
 

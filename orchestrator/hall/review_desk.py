@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 from orchestrator.hall.holder import Holder
-from orchestrator.hall.review_rows import CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
+from orchestrator.hall.review_rows import NOTHING, CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
 from orchestrator.hall.runs import RunDesk, this_process
 from orchestrator.hall.store import Store
 from orchestrator.iso_time import iso_utc
@@ -29,24 +29,28 @@ class ReviewDesk:
         """Returns the times of a review, or of all, the oldest first."""
         return self._store.reviews(name)
 
-    def newest(self, name: str) -> ReviewRow | None:
-        return self._store.newest_review(name)
+    def newest(self, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
+        """Returns the newest time of a review; with outcomes, the newest that ended in one of them."""
+        return self._store.newest_review(name, outcomes)
 
     def is_held(self, row: ReviewRow) -> bool:
         """Whether somebody is at it: it is not over, and its process is there and was heard of lately."""
         return not row.is_over and self._runs.is_alive(row.run)
 
-    def begin(self, name: str, file: str, due_at: datetime, after: ReviewRow | None) -> ReviewClaim | None:
+    def begin(
+        self, name: str, file: str, due_at: datetime, after: ReviewRow | None, notes: ReviewNotes = NOTHING
+    ) -> ReviewClaim | None:
         """Takes up the next time of a review.
 
         Args:
             after: its newest row, which is over; None for the first.
+            notes: what is known of it from the start; with an outcome it is over at once.
 
         Returns:
             None when somebody else was faster.
         """
         number = after.number if after else 0
-        return self._store.claim_review(name, file, _text(due_at), self._holder, self._now(), number)
+        return self._store.claim_review(name, file, _text(due_at), self._holder, self._now(), number, notes)
 
     def take_over(self, row: ReviewRow) -> ReviewClaim | None:
         """Goes on with a time that nobody is at; None when somebody else was faster."""

@@ -7,7 +7,7 @@ at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from orchestrator.hall.holder import Holder, RunRow
@@ -26,7 +26,8 @@ class ReviewNotes(NamedTuple):
 
     Args:
         thread_id: the debate that it holds, chosen before it is opened.
-        seen: what it looked at, as JSON text, to be compared with at the next time.
+        seen: what it looked at, as JSON text, to be compared with at the next time; kept where there
+            was a debate.
         revision: the commit that it looked at.
         outcome: how it ended; None as long as it is not over.
         why: a sentence about that; None, too, once a redaction of the thread has taken it.
@@ -37,6 +38,9 @@ class ReviewNotes(NamedTuple):
     revision: str | None = None
     outcome: str | None = None
     why: str | None = None
+
+
+NOTHING = ReviewNotes()
 
 
 class ReviewRow(NamedTuple):
@@ -84,12 +88,13 @@ class ReviewStore(Protocol):
     """The part of a `Store` that reviews use; `test_store_reviews.py` of `tests/hall` runs against each."""
 
     def claim_review(
-        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int
+        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int, notes: ReviewNotes = NOTHING
     ) -> ReviewClaim | None:
         """Takes up the next time of a review.
 
         Args:
             after: the number of its newest row, 0 for the first.
+            notes: what is known of it from the start; with an outcome it is over, and released, by the same write.
 
         Returns:
             None when the newest row is another, or is not over; nothing was written.
@@ -118,7 +123,8 @@ class ReviewStore(Protocol):
     def reviews(self, name: str | None = None) -> Sequence[ReviewRow]:
         """Returns the times of a review, or of all, the oldest first."""
 
-    def newest_review(self, name: str) -> ReviewRow | None: ...
+    def newest_review(self, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
+        """Returns the newest time of a review; with outcomes, the newest that ended in one of them."""
 
     def delivery(self, result: str, target: str) -> Delivery | None: ...
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from orchestrator.errors import LeaseLost
 from orchestrator.hall.holder import Holder, RunRow
-from orchestrator.hall.review_rows import CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
+from orchestrator.hall.review_rows import NOTHING, CheckRow, Delivery, ReviewClaim, ReviewNotes, ReviewRow
 from orchestrator.hall.sqlite_runs import ZEROS, SQLiteRuns, add_text, run_of, thread_row
 
 _ROW = (
@@ -22,16 +22,17 @@ class SQLiteReviews(SQLiteRuns):
     """The part of a `Store` that reviews use."""
 
     def claim_review(
-        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int
+        self, name: str, file: str, due_at: str, holder: Holder, at: str, after: int, notes: ReviewNotes = NOTHING
     ) -> ReviewClaim | None:
         with self._transaction() as db:
             newest = _newest(db, name)
             if (newest.number if newest else 0) != after or (newest and not newest.is_over):
                 return None
             db.execute(
-                "INSERT INTO reviews (name, number, file, due_at, epoch, place, pid, began_at, beat_at)"
-                " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)",
-                (name, after + 1, file, due_at, holder.place, holder.pid, at, at),
+                "INSERT INTO reviews (name, number, file, due_at, epoch, place, pid, began_at, beat_at,"
+                " thread_id, seen, revision, outcome, text_id, released)"
+                " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (name, after + 1, file, due_at, holder.place, holder.pid, at, at, *_noted(db, notes)),
             )
         return ReviewClaim(name, after + 1, 1)
 
@@ -56,13 +57,9 @@ class SQLiteReviews(SQLiteRuns):
             # The words that are replaced would be out of a redaction's reach.
             db.execute(f"{ZEROS} WHERE id = ?", row)
             db.execute(
-                "UPDATE reviews SET thread_id = ?, seen = ?, revision = ?, outcome = ?, text_id = ?, beat_at = ?,"
-                " released = ? WHERE name = ? AND number = ?",
-                (
-                    *(notes.thread_id, notes.seen, notes.revision, notes.outcome),
-                    add_text(db, "", notes.why) if notes.why is not None else None,
-                    *(at, notes.outcome is not None, claim.name, claim.number),
-                ),
+                "UPDATE reviews SET thread_id = ?, seen = ?, revision = ?, outcome = ?, text_id = ?, released = ?,"
+                " beat_at = ? WHERE name = ? AND number = ?",
+                (*_noted(db, notes), at, claim.name, claim.number),
             )
 
     def release_review(self, claim: ReviewClaim, at: str) -> None:
@@ -74,9 +71,9 @@ class SQLiteReviews(SQLiteRuns):
             rows = db.execute(f"{_FROM} WHERE ?1 IS NULL OR name = ?1 ORDER BY name, number", (name,))
             return [_row_of(row) for row in rows]
 
-    def newest_review(self, name: str) -> ReviewRow | None:
+    def newest_review(self, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
         with self._snapshot() as db:
-            return _newest(db, name)
+            return _newest(db, name, outcomes)
 
     def delivery(self, result: str, target: str) -> Delivery | None:
         with self._snapshot() as db:
@@ -126,8 +123,16 @@ class SQLiteReviews(SQLiteRuns):
             return [CheckRow(*row) for row in rows]
 
 
-def _newest(db: sqlite3.Connection, name: str) -> ReviewRow | None:
-    row = db.execute(f"{_FROM} WHERE name = ? ORDER BY number DESC LIMIT 1", (name,)).fetchone()
+def _noted(db: sqlite3.Connection, notes: ReviewNotes) -> tuple[object, ...]:
+    """The values of `thread_id`, `seen`, `revision`, `outcome`, `text_id` and `released`."""
+    text_id = add_text(db, "", notes.why) if notes.why is not None else None
+    return notes.thread_id, notes.seen, notes.revision, notes.outcome, text_id, notes.outcome is not None
+
+
+def _newest(db: sqlite3.Connection, name: str, outcomes: Collection[str] = ()) -> ReviewRow | None:
+    ended = f" AND outcome IN ({', '.join('?' * len(outcomes))})" if outcomes else ""
+    asked = f"{_FROM} WHERE name = ?{ended} ORDER BY number DESC LIMIT 1"
+    row = db.execute(asked, (name, *outcomes)).fetchone()
     return _row_of(row) if row else None
 
 

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from orchestrator.errors import ConfigurationError
 from orchestrator.evidence import gather
-from orchestrator.evidence.gathering import MAX_TOTAL_BYTES
+from orchestrator.evidence.gathering import AFTER_ALL_BYTES, MAX_TOTAL_BYTES
 from orchestrator.evidence.reading import shown_as
 from orchestrator.evidence.revisions import PREFIX
 from orchestrator.export import adr_folder
 from orchestrator.wording import counted, listed
 
-Seen = Mapping[str, str]  # the hash of what stands at each path, "sha256:…"
+Seen = Mapping[str, str]  # by path the hash of what stands there, "sha256:…", or why it cannot be evidence
 
 _MOST_NAMED = 5
 
@@ -39,15 +41,23 @@ class Changes(NamedTuple):
 
 
 def look(context: Sequence[str], adr: Sequence[str], base: Path) -> Seen:
-    """Reads what context and folders of records name, as evidence is gathered, however much it is.
+    """Reads what context and folders of records name, as evidence is gathered, but all of it, whatever fits a debate.
+
+    What cannot be evidence stands there with the reason: a file that cannot be opened any more is changed, not gone.
 
     Raises:
-        ConfigurationError: as `evidence.gather` says.
+        ConfigurationError: as `evidence.gather` says; it is more than can be looked at.
     """
     files = [source for source in context if not source.startswith(PREFIX)]
     records = [folder for folder in adr if not adr_folder.is_empty(base / os.path.expanduser(folder))]
-    found = gather(files, base=base, adr=records, budget_tokens=MAX_TOTAL_BYTES)
-    return {piece.path: piece.sha256 for piece in found.evidence}
+    found = gather(files, base=base, adr=records, budget_tokens=MAX_TOTAL_BYTES, max_pieces=sys.maxsize)
+    unfit = {item.path: item.why for item in found.left_out if item.count is None}
+    if too_much := [path for path, why in unfit.items() if why == AFTER_ALL_BYTES]:
+        raise ConfigurationError(
+            f"What the review looks at is more than {MAX_TOTAL_BYTES >> 20} MiB: {_named(too_much)} could not be read.",
+            "Name less of it under context and adr.",
+        )
+    return {**unfit, **{piece.path: piece.sha256 for piece in found.evidence}}
 
 
 def compared(before: Seen, now: Seen) -> Changes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import deque
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -18,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from orchestrator.evidence.account import Unfit
-from orchestrator.evidence.reading import File, is_within, look, place_of, read, read_bytes
+from orchestrator.evidence.reading import File, is_within, look, place_of, read, read_bytes, unreadable
 from orchestrator.models.cli_process import MOST_OUTPUT, Ended, run
 from orchestrator.review.checks import RELATIONS, Check, Exits, FileIs, Prints, Text, Until
 from orchestrator.review.work_copy import NoCopyError, copy_folder
@@ -28,9 +29,12 @@ from orchestrator.worker import in_thread
 
 SECONDS = 60.0  # for one command
 
-_NOT_RUN = (126, 127)  # how a shell says that there is no such program, or that it may not be run
+# How a shell says that a program may not be run (126), is not there (127) or was ended by a signal (128 and more), and
+# git that it could not do what it was asked to (128).
+_NO_ANSWER = range(126, 128 + 64 + 1)
 _MOST_TOLD = 200  # characters of what a command complains of
-_NUMBER = re.compile(r"(?:(?<![\w.])[-+])?\d[\d.,]*(?:[eE][-+]?\d{1,4})?", re.ASCII)
+_NUMBER = re.compile(r"(?:(?<![\w.])[-+])?\d[\d.,]*(?:[eE][-+]?(?P<exponent>\d+))?", re.ASCII)
+_MOST_EXPONENT = 4  # digits: a larger one is an id or a hash, and no number that can be compared
 
 
 class State(StrEnum):
@@ -82,13 +86,16 @@ async def evaluate(check: Check, folder: Path, *, today: date, commands: bool, s
 def _of_file(check: FileIs | Text, folder: Path) -> Finding:
     if not is_within(place_of(check.path, folder), [folder.resolve()]):
         return _unknown(f"{check.path} leads out of the folder that is checked")
-    if not place_of(check.path, folder).exists():
+    try:
+        place_of(check.path, folder).stat()
+        file = look(check.path, folder)
+        return _digest(check, file) if isinstance(check, FileIs) else _text(check, file)
+    except (FileNotFoundError, NotADirectoryError):
         # That a text is not in a file that was moved away says nothing.
         is_broken = isinstance(check, FileIs) or check.present
         return Finding(State.BROKEN if is_broken else State.UNKNOWN, f"there is no {check.path}")
-    try:
-        file = look(check.path, folder)
-        return _digest(check, file) if isinstance(check, FileIs) else _text(check, file)
+    except OSError as error:  # a loop of links, a path that is too long or may not be looked at: it may be there
+        return _unknown(f"{check.path} {unreadable(error).why}")
     except Unfit as unfit:
         return _unknown(f"{check.path} {unfit.why}")
 
@@ -125,6 +132,7 @@ async def _run(command: str, folder: Path, seconds: float) -> Ended:
         NoCopyError, OSError: it was not run.
     """
     with TemporaryDirectory(prefix="debate-hall-", ignore_cleanup_errors=True) as place:
+        within = await in_thread(Path(place).resolve)
         work, home, rest = (Path(place, name) for name in ("work", "home", "tmp"))
         await in_thread(copy_folder, folder, work)
         home.mkdir()
@@ -134,12 +142,13 @@ async def _run(command: str, folder: Path, seconds: float) -> Ended:
             "HOME": str(home),
             "TMPDIR": str(rest),
             "LANG": "C.UTF-8",  # numbers and complaints read the same everywhere
+            "GIT_CEILING_DIRECTORIES": str(within),  # git looks for no repository around the copy
         }
         return await run(["/bin/sh", "-c", command], b"", folder=work, environment=seen, seconds=seconds)
 
 
 def _exit(check: Exits, ended: Ended) -> Finding:
-    if ended.code != check.code and (ended.code < 0 or ended.code in _NOT_RUN):
+    if ended.code != check.code and (ended.code < 0 or ended.code in _NO_ANSWER):
         return _unknown(_complaint(ended))
     return _found(ended.code == check.code, f"the command ended with exit code {ended.code}")
 
@@ -148,14 +157,18 @@ def _number(check: Prints, ended: Ended) -> Finding:
     # Commands that count and find nothing, as `grep -c`, end with 1.
     if ended.code not in (0, 1):
         return _unknown(_complaint(ended))
-    printed = [found.rstrip(".,") for found in _NUMBER.findall(ended.output)]
-    if not printed:
+    numbers = deque(_NUMBER.finditer(ended.output), maxlen=1)
+    if not numbers:
         return _unknown("the command printed no number")
+    last = numbers[0]
+    printed = last[0].rstrip(".,")
+    if len(last["exponent"] or "") > _MOST_EXPONENT:
+        return _unknown(f"the command printed {shortened(printed, 40)}, whose exponent has more than four digits")
     try:
-        number = Decimal(printed[-1])
+        number = Decimal(printed)
     except InvalidOperation:  # 1,234 and 1.2.3: which number is that?
-        return _unknown(f"the command printed {shortened(printed[-1], 40)}, which can be read in more than one way")
-    return _found(RELATIONS[check.relation](number, check.bound), f"the command printed {printed[-1]:.40}")
+        return _unknown(f"the command printed {shortened(printed, 40)}, which can be read in more than one way")
+    return _found(RELATIONS[check.relation](number, check.bound), f"the command printed {printed:.40}")
 
 
 def _complaint(ended: Ended) -> str:

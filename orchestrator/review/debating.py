@@ -19,7 +19,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Role, Status
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.switchboard import Switchboard
-from orchestrator.models_file import SUFFIXES, models_files
+from orchestrator.models_file import models_files
 from orchestrator.own_task import in_own_task
 from orchestrator.plan import Changes, Plan
 from orchestrator.resuming import changes_wanted, resumable
@@ -42,7 +42,7 @@ def wanted(review: Review, file: ReviewsFile, span: str | None) -> Wanted:
     context = [source for source in review.context if span is not None or source != RANGE]
     models = review.models
     routes: tuple[str, ...] = ()
-    if models.lower().endswith(SUFFIXES):
+    if review.has_own_models:
         models = str(file.folder / os.path.expanduser(models))
     elif models == REHEARSAL or models.lower() not in models_files(folders("configs")):
         models, routes = DEFAULT_MODELS, (models,)

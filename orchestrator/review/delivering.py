@@ -154,7 +154,7 @@ class _Sending:
         if not await in_thread(self._deliveries.begin, self._result, target):
             if await in_thread(self._deliveries.state, self._result, target) is State.SENT:
                 return None
-            raise UnclearError("whoever sent it stopped in the middle")
+            raise UnclearError("it was sent before, and nobody noted that it arrived")
         try:
             await send()
         except NotDeliveredError:

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from orchestrator.decision.record import record_of
-from orchestrator.evidence.revisions import newest_commit
+from orchestrator.evidence.revisions import known_commit
 from orchestrator.hall.review_rows import ReviewRow
 from orchestrator.review.assumptions import Assumed, check_assumptions
 from orchestrator.review.changes import Seen, compared, decoded, encoded, look
 from orchestrator.review.checking import State
 from orchestrator.review.office import Office
 from orchestrator.review.outcomes import Outcome
-from orchestrator.review.reviews_file import Review
+from orchestrator.review.reviews_file import RANGE, Review
 from orchestrator.review.topic import filled
 from orchestrator.wording import shortened
 from orchestrator.worker import in_thread
 
 _LONGEST = 400  # characters of what is told of one assumption
-
-
-DEBATED = {outcome for outcome in Outcome if outcome.is_debated}
+DEBATED = tuple(outcome for outcome in Outcome if outcome.is_debated)
 
 
 class Span(NamedTuple):
-    """The commits from the last time to this one; None where there is none."""
+    """The commits from the last time to this one; None where there is none.
+
+    `lost` is that of the last time where the repository has it no more: history was rewritten, or a clone is shallow.
+    """
 
     before: str | None
     now: str | None
+    lost: str | None = None
 
     @property
     def range(self) -> str | None:
@@ -78,12 +81,12 @@ async def find_occasion(office: Office, review: Review) -> Occasion:
     Raises:
         UsageError: it cannot be found out.
     """
-    rows = [row for row in await in_thread(office.desk.rows, review.name) if row.notes.outcome in DEBATED]
-    last = rows[-1] if rows else None
-    since = _last_decided(review, rows)
+    last = await in_thread(office.desk.newest, review.name, DEBATED)
+    decided = await in_thread(office.desk.newest, review.name, (Outcome.DECIDED,))
+    since = decided.notes.thread_id if decided else review.decision
     folder = office.file.folder
     seen = await in_thread(look, review.context, review.adr, folder)
-    span = Span(last.notes.revision if last else None, await in_thread(newest_commit, folder))
+    span = await in_thread(_span, folder, last.notes.revision if last else None)
     match review.when:
         case "always":
             reason = Reason("It is always debated.")
@@ -97,7 +100,22 @@ async def find_occasion(office: Office, review: Review) -> Occasion:
         "decision": "none so far" if since is None else await in_thread(_title, office, since),
     }
     topic = "\n\n".join(filter(None, (filled(review.topic, words), reason.told)))
-    return Occasion(reason.why, reason.outcome, topic, encoded(seen), span, since)
+    why = f"{reason.why} {_lost(span.lost)}" if span.lost and _asks_for_range(review) else reason.why
+    return Occasion(why, reason.outcome, topic, encoded(seen), span, since)
+
+
+def _span(folder: Path, before: str | None) -> Span:
+    now = known_commit(folder)
+    is_lost = before is not None and now is not None and known_commit(folder, before) is None
+    return Span(None, now, before) if is_lost else Span(before, now)
+
+
+def _asks_for_range(review: Review) -> bool:
+    return RANGE in review.context or "{range}" in review.topic
+
+
+def _lost(commit: str) -> str:
+    return f"There is no range: {commit[:12]}, the commit of its last time, is not in the repository any more."
 
 
 def _changed(last: ReviewRow | None, seen: Seen) -> Reason:
@@ -136,11 +154,6 @@ def _counts(found: Sequence[Assumed]) -> str:
 def _line(assumed: Assumed) -> str:
     assert assumed.finding is not None
     return shortened(f"{assumed.assumption.what} ({assumed.finding.why})", _LONGEST)
-
-
-def _last_decided(review: Review, rows: Sequence[ReviewRow]) -> str | None:
-    decided = [row.notes.thread_id for row in rows if row.notes.outcome == Outcome.DECIDED]
-    return decided[-1] if decided else review.decision
 
 
 def _title(office: Office, since: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.models.cli_process import run
-from orchestrator.review.receipts import NotDeliveredError
+from orchestrator.review.receipts import NotDeliveredError, UnclearError
 from orchestrator.secrets import scrub
 from orchestrator.wording import shortened, visible
 
@@ -27,17 +27,18 @@ async def hand_over(command: Sequence[str], body: bytes, files: Path, folder: Pa
         folder: where it is run.
 
     Raises:
-        NotDeliveredError: it did not end with exit code 0.
+        NotDeliveredError: it cannot be started.
+        UnclearError: it did not end by itself with exit code 0; what it was to do may be done.
     """
     try:
         ended = await run(command, body, folder=folder, environment={**os.environ, FILES: str(files)}, seconds=SECONDS)
     except OSError as error:
         raise NotDeliveredError(f"{command[0]} cannot be started: {error.strerror or error}") from error
     if ended.late:
-        raise NotDeliveredError(f"{command[0]} took longer than {SECONDS:g} seconds, and was ended")
+        raise UnclearError(f"{command[0]} took longer than {SECONDS:g} seconds, and was ended")
     if ended.flooded:
-        raise NotDeliveredError(f"{command[0]} printed too much, and was ended")
+        raise UnclearError(f"{command[0]} printed too much, and was ended")
     if ended.code != 0:
         lines = ended.errors.strip().splitlines()
         why = f": {shortened(visible(scrub(lines[-1].strip())), _MOST_TOLD)}" if lines else ""
-        raise NotDeliveredError(f"{command[0]} ended with exit code {ended.code}{why}")
+        raise UnclearError(f"{command[0]} ended with exit code {ended.code}{why}")

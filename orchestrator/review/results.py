@@ -20,13 +20,24 @@ def _address(text: str) -> str:
         address = urlsplit(text)
         usable = address.scheme in ("http", "https") and bool(address.hostname) and not re.search(r"\s", text)
         signed_in = "@" in address.netloc
-    except ValueError:
+        usable = usable and address.port != 0 and _is_taken(text)
+    except ValueError:  # brackets that do not close, a port beyond the last
         usable = signed_in = False
     if signed_in:
         raise fault("holds a name or password.", "The receiver knows who sends by the signature: see secret_env.")
     if not usable:
         raise fault("must be an http or https address.", "Such as https://hooks.example.org/reviews.")
     return text
+
+
+def _is_taken(text: str) -> bool:
+    """Whether what posts can read the address: of names in other scripts it cannot read each."""
+    import httpx  # here: it takes a while to load
+
+    try:
+        return bool(httpx.URL(text).host)
+    except (httpx.InvalidURL, UnicodeError):
+        return False
 
 
 class Webhook(Shape):
@@ -43,7 +54,7 @@ class Webhook(Shape):
     def secret(self, environment: Mapping[str, str]) -> str:
         """
         Raises:
-            UsageError: it is not there.
+            UsageError: it is not there, or no text.
         """
         secret = environment.get(self.secret_env, "")
         if not secret:
@@ -51,6 +62,13 @@ class Webhook(Shape):
                 f"{self.secret_env} is not set, with which results for {self.host} are signed.",
                 "Set it to a long random text that the receiver has too: openssl rand -hex 32.",
             )
+        try:
+            secret.encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"{self.secret_env}, with which results for {self.host} are signed, is not UTF-8 text.",
+                "Set it to a long random text that the receiver has too: openssl rand -hex 32.",
+            ) from None  # the error holds the secret
         return secret
 
 

@@ -166,9 +166,16 @@ class Review(Shape):
         return recipe if self.tier is None else with_tier(recipe, self.tier)
 
     @property
+    def has_own_models(self) -> bool:
+        """Whether it names a models file by its path: such a file may say which programs run and who is sent keys."""
+        return self.models.lower().endswith(SUFFIXES)
+
+    @property
     def risks(self) -> tuple[str, ...]:
         """What it does that a file which was not named has no right to."""
-        return (*(("lets checks run commands",) if self.commands else ()), *self.results.risks)
+        runs = ("lets checks run commands",) if self.commands else ()
+        chooses = ("names a models file by its path",) if self.has_own_models else ()
+        return (*runs, *chooses, *self.results.risks)
 
 
 class _File(Shape):

@@ -16,6 +16,7 @@ from orchestrator.errors import (
     ConfigurationError,
     DebateError,
     HallError,
+    RunHeld,
     RunPaused,
     ThreadExists,
     UnknownThread,
@@ -41,8 +42,11 @@ async def hold_review(office: Office, review: Review, taken: Taken) -> Ended:
     """Holds a time that was taken up to its end.
 
     Raises:
-        RunPaused: its debate stopped before its end, and can be gone on with; LeaseLost: another process does that.
-        UsageError, HallError: it cannot be held as the file asks for, which is noted as its end.
+        RunPaused: its debate stopped before its end, and can be gone on with; LeaseLost, RunHeld: another process does
+            that.
+        UsageError, HallError: it cannot be held as the file asks for. That is noted: as its end, or, for a time of the
+            schedule of which nothing was begun, as the reason why it is still due. Where its debate is under way it
+            cannot be gone on with as things are.
         StoreError: the hall cannot be used.
     """
     return await attended(office.desk, taken.claim, partial(_held, office, review, taken))
@@ -51,7 +55,7 @@ async def hold_review(office: Office, review: Review, taken: Taken) -> Ended:
 async def _held(office: Office, review: Review, taken: Taken) -> Ended:
     try:
         return await _to_its_end(office, review, taken)
-    except RunPaused:
+    except (RunPaused, RunHeld):
         raise
     except (UsageError, HallError) as error:
         await in_thread(_failed, office, taken, error)
@@ -83,15 +87,23 @@ def _is_open(office: Office, thread_id: str) -> bool:
     return True
 
 
+def _is_under_way(office: Office, thread_id: str) -> bool:
+    return office.hall.debate(thread_id).state.status is Status.ACTIVE
+
+
 def _failed(office: Office, taken: Taken, error: DebateError) -> None:
     newest = office.desk.newest(taken.claim.name)
     known = newest.notes if newest else taken.notes
-    office.desk.note(taken.claim, known._replace(outcome=Outcome.FAILED, why=scrub(str(error))))
+    is_begun = known.thread_id is not None and _is_open(office, known.thread_id)
+    if known.thread_id is not None and is_begun and _is_under_way(office, known.thread_id):
+        return  # it was paid for, and can be gone on with once that is mended
+    outcome = None if taken.is_of_schedule and not is_begun else Outcome.FAILED  # the one stays due until the next
+    office.desk.note(taken.claim, known._replace(seen=None, outcome=outcome, why=scrub(str(error))))
 
 
 def _nothing_to_debate(office: Office, taken: Taken, occasion: Occasion) -> Ended:
     assert occasion.outcome is not None
-    notes = ReviewNotes(None, occasion.seen, occasion.span.now, occasion.outcome, occasion.why)
+    notes = ReviewNotes(None, None, occasion.span.now, occasion.outcome, occasion.why)
     office.desk.note(taken.claim, notes)
     return Ended(occasion.outcome, occasion.why)
 

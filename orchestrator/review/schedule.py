@@ -8,9 +8,10 @@ counts real minutes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from itertools import islice
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice, takewhile
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
@@ -19,7 +20,8 @@ from orchestrator.wording import counted
 
 PUNCTUAL = timedelta(minutes=5)  # what is taken up later than that was missed
 MOST_COUNTED = 1000  # of times that went by
-_SHIFT = timedelta(hours=3)  # clocks are put back by less
+_NEVER = timedelta(days=50 * 365)  # what has not come for so long does not come, as cronsim has it
+_SECOND, _HOUR, _DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 
 
 class Last(NamedTuple):
@@ -67,21 +69,64 @@ def due(review: Review, last: Last | None, now: datetime) -> Due | None:
 def upcoming(review: Review, after: datetime) -> Iterator[datetime]:
     """The times that come after a moment, in the review's own time zone, without end."""
     after = after.astimezone(UTC)  # times of one zone are compared by what its clocks show
+    if any(field.startswith("*") for field in review.cron.split()[:2]):
+        yield from _by_real_minutes(review, after)
+        return
     for time in CronSim(review.cron, after.astimezone(review.zone)):
         if time > after:  # in the hour that the clocks show twice it may not be
             yield time
 
 
-def _back_from(review: Review, now: datetime) -> Iterator[datetime]:
-    """The times up to now, the newest first, in UTC.
+def _by_real_minutes(review: Review, after: datetime) -> Iterator[datetime]:
+    """The times at which the clocks show what the expression says.
 
-    It is looked for from a little later on: in the hour that the clocks show twice, what their first time brought
-    would be missed.
+    cronsim goes by whole hours, and loses its way where clocks are moved by half of one: it is led from one such moment
+    to the next.
     """
-    now = now.astimezone(UTC)  # times of one zone are compared by what its clocks show
-    for time in CronSim(review.cron, (now + _SHIFT).astimezone(review.zone), reverse=True):
-        if time <= now:
-            yield time.astimezone(UTC)
+    start = moved = after
+    while True:
+        before, between = moved, timezone(_ahead(review.zone, moved))
+        for time in CronSim(review.cron, start.astimezone(between)):
+            if found := _moved(review.zone, before, time.astimezone(UTC)):
+                start, moved = found - _SECOND, found
+                break
+            before = time.astimezone(UTC)
+            yield time.astimezone(review.zone)
+        else:
+            return
+
+
+def _moved(zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+    """The first moment after one and up to another at which the clocks of a zone are moved, if they are."""
+    was = _ahead(zone, after)
+    while after < until and _ahead(zone, min(after + _DAY, until)) == was:
+        after += _DAY
+    if after >= until:
+        return None
+    moved = min(after + _DAY, until)
+    while moved - after > _SECOND:
+        middle = after + (moved - after) / 2
+        after, moved = (middle, moved) if _ahead(zone, middle) == was else (after, middle)
+    return moved.replace(microsecond=0)
+
+
+def _ahead(zone: ZoneInfo, moment: datetime) -> timedelta:
+    """How far the clocks of a zone are ahead of UTC."""
+    offset = moment.astimezone(zone).utcoffset()
+    assert offset is not None, "it has a time zone"
+    return offset
+
+
+def _back_from(review: Review, now: datetime) -> Iterator[datetime]:
+    """The times up to now, the newest first, in UTC: those that looking ahead from before them finds."""
+    end, span = now.astimezone(UTC), _HOUR
+    while span < _NEVER:
+        yield from sorted(_between(review, end - span, end), reverse=True)
+        end, span = end - span, span * 2
+
+
+def _between(review: Review, after: datetime, until: datetime) -> set[datetime]:
+    return {time.astimezone(UTC) for time in takewhile(lambda time: time <= until, upcoming(review, after))}
 
 
 def _down_to(times: Iterator[datetime], last: datetime) -> Iterator[datetime]:

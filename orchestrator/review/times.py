@@ -1,8 +1,8 @@
 """Which time of a review is to be held now, taken up so that no other process holds it too.
 
-A time that was left behind, by a stop or a crash, is gone on with before the next one is taken up; while another
-process is at it nothing is. Whoever is the first to see a review notes that it is there, so that the times that are
-missed from then on are known.
+A time that was left behind, by a stop or a crash, is gone on with until the next one is due, and given up then; by hand
+it is gone on with at any time. While another process is at it nothing is taken up. Whoever is the first to see a review
+notes that it is there, so that the times that are missed from then on are known.
 """
 
 from __future__ import annotations
@@ -21,11 +21,18 @@ from orchestrator.wording import counted
 
 
 class Taken(NamedTuple):
-    """A time that this process holds; `notes` are of whoever held it before."""
+    """A time that this process holds.
+
+    Args:
+        notes: of whoever held it before.
+        is_of_schedule: whether it may be one, which is kept open where nothing can be begun yet; else it was made by
+            hand just now.
+    """
 
     claim: ReviewClaim
     due_at: datetime
     notes: ReviewNotes
+    is_of_schedule: bool = True
 
     @property
     def result(self) -> str:
@@ -48,8 +55,9 @@ def enrol(desk: ReviewDesk, review: Review, file: Path, now: datetime) -> None:
     """
     newest = desk.newest(review.name)
     _require_same_file(newest, file)
-    if newest is None and (claim := desk.begin(review.name, str(file), now, None)):
-        desk.note(claim, ReviewNotes(outcome=Outcome.ENROLLED, why="Its schedule is kept from here on."))
+    if newest is None:
+        notes = ReviewNotes(outcome=Outcome.ENROLLED, why="Its schedule is kept from here on.")
+        desk.begin(review.name, str(file), now, None, notes)
 
 
 def take_by_hand(desk: ReviewDesk, review: Review, file: Path, now: datetime) -> Taken | NotNow:
@@ -64,17 +72,17 @@ def take_by_hand(desk: ReviewDesk, review: Review, file: Path, now: datetime) ->
         if newest is not None and not newest.is_over:
             found = _left_behind(desk, newest)
         else:
-            found = _begun(desk, review, file, now, newest)
+            begun = _begun(desk, review, file, now, newest)
+            found = begun._replace(is_of_schedule=False) if begun else None
         if found is not None:
             return found
 
 
 def take_due(desk: ReviewDesk, review: Review, file: Path, now: datetime, stopped: int | None = None) -> Taken | NotNow:
-    """Takes up what was left behind, else the time that is due.
+    """Takes up the time that is due, else what was left behind. Of a review that is new no time is due yet.
 
     Args:
-        stopped: the number of a time that stopped in this process: it is not gone on with, and given up when the next
-            one is due.
+        stopped: the number of a time that stopped in this process, and is not gone on with.
 
     Raises:
         UsageError: another file has one of that name.
@@ -83,10 +91,16 @@ def take_due(desk: ReviewDesk, review: Review, file: Path, now: datetime, stoppe
         newest = desk.newest(review.name)
         _require_same_file(newest, file)
         found: Taken | NotNow | None
-        if newest is None or newest.is_over:
+        if newest is None:
+            enrol(desk, review, file, now)
+            continue
+        if newest.is_over:
             found = _due(desk, review, file, now, newest)
+        elif not desk.is_held(newest) and _is_next_due(review, now, newest):
+            _given_up(desk, newest)
+            continue
         elif newest.number == stopped and not desk.is_held(newest):
-            found = _given_up(desk, review, now, newest)
+            found = NotNow("It stopped, and can be resumed.")
         else:
             found = _left_behind(desk, newest)
         if found is not None:
@@ -105,18 +119,15 @@ def _begun(desk: ReviewDesk, review: Review, file: Path, at: datetime, newest: R
     return Taken(claim, at, ReviewNotes()) if claim else None
 
 
-def _due(
-    desk: ReviewDesk, review: Review, file: Path, now: datetime, newest: ReviewRow | None
-) -> Taken | NotNow | None:
+def _due(desk: ReviewDesk, review: Review, file: Path, now: datetime, newest: ReviewRow) -> Taken | NotNow | None:
     found = due(review, _last_of(newest), now)
     if found is None:
         return NotNow("No time of its schedule has come since the last one.")
-    taken = _begun(desk, review, file, found.at, newest)
-    if taken is None or found.why_not is None:
-        return taken
+    if found.why_not is None:
+        return _begun(desk, review, file, found.at, newest)
     why = _passed_over(found)
-    desk.note(taken.claim, ReviewNotes(outcome=Outcome.PASSED_OVER, why=why))
-    return NotNow(why)
+    notes = ReviewNotes(outcome=Outcome.PASSED_OVER, why=why)
+    return NotNow(why) if desk.begin(review.name, str(file), found.at, newest, notes) else None
 
 
 def _passed_over(found: Due) -> str:
@@ -124,20 +135,19 @@ def _passed_over(found: Due) -> str:
     return f"{found.at:%Y-%m-%d %H:%M} UTC was not held{more}: {found.why_not}."
 
 
-def _given_up(desk: ReviewDesk, review: Review, now: datetime, newest: ReviewRow) -> NotNow | None:
+def _is_next_due(review: Review, now: datetime, newest: ReviewRow) -> bool:
     due_at = moment(newest.due_at)
-    if due(review, Last(due_at, due_at), now) is None:
-        return NotNow("It stopped, and can be resumed.")
+    return due(review, Last(due_at, due_at), now) is not None
+
+
+def _given_up(desk: ReviewDesk, newest: ReviewRow) -> None:
     claim = desk.take_over(newest)
     if claim is not None:
         why = f"It stopped and was not resumed before the next time came. {newest.notes.why or ''}".strip()
-        desk.note(claim, newest.notes._replace(outcome=Outcome.STOPPED, why=why))
-    return None
+        desk.note(claim, newest.notes._replace(seen=None, outcome=Outcome.STOPPED, why=why))
 
 
-def _last_of(newest: ReviewRow | None) -> Last | None:
-    if newest is None:
-        return None
+def _last_of(newest: ReviewRow) -> Last:
     was_given_up = newest.notes.outcome == Outcome.STOPPED  # until then nobody was at it
     return Last(moment(newest.due_at), moment(newest.due_at if was_given_up else newest.run.beat_at))
 

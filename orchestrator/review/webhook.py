@@ -44,29 +44,36 @@ async def post(webhook: Webhook, secret: str, body: bytes, key: str, now: Callab
     """
     import httpx  # here: it takes a while to load
 
-    timestamp = str(int(now().timestamp()))
-    headers = {
+    patience = httpx.Timeout(ANSWER_S, connect=CONNECT_S)
+    try:  # proxies, certificates and the secret are whatever the environment holds
+        client = httpx.AsyncClient(timeout=patience, follow_redirects=False)
+        request = client.build_request("POST", webhook.url, content=body, headers=_headers(secret, body, key, now()))
+    except Exception as error:
+        raise NotDeliveredError(f"nothing can be posted to {webhook.host} from here ({_named(error)})") from error
+    try:
+        async with client:
+            answer = await client.send(request, stream=True)
+            status = answer.status_code
+            await answer.aclose()
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+        raise NotDeliveredError(f"{webhook.host} cannot be reached ({_named(error)})", may_pass=True) from error
+    except httpx.UnsupportedProtocol as error:
+        raise NotDeliveredError(f"{webhook.host} cannot be reached: {error}") from error
+    except Exception as error:  # of whatever library: it may have gone out before
+        raise UnclearError(f"{webhook.host} did not answer ({_named(error)})") from error
+    if not 200 <= status < 300:
+        raise NotDeliveredError(f"{webhook.host} answered {status}", may_pass=status >= 500 or status in _MAY_PASS)
+
+
+def _headers(secret: str, body: bytes, key: str, now: datetime) -> dict[str, str]:
+    timestamp = str(int(now.timestamp()))
+    return {
         "Content-Type": "application/json",
         "User-Agent": "run-debate",
         KEY: key,
         TIMESTAMP: timestamp,
         SIGNATURE: signature(secret, timestamp, body),
     }
-    patience = httpx.Timeout(ANSWER_S, connect=CONNECT_S)
-    try:
-        async with (
-            httpx.AsyncClient(timeout=patience, follow_redirects=False) as client,
-            client.stream("POST", webhook.url, content=body, headers=headers) as answer,
-        ):
-            status = answer.status_code
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-        raise NotDeliveredError(f"{webhook.host} cannot be reached ({_named(error)})", may_pass=True) from error
-    except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-        raise NotDeliveredError(f"{webhook.host} cannot be reached: {error}") from error
-    except httpx.HTTPError as error:
-        raise UnclearError(f"{webhook.host} did not answer ({_named(error)})") from error
-    if not 200 <= status < 300:
-        raise NotDeliveredError(f"{webhook.host} answered {status}", may_pass=status >= 500 or status in _MAY_PASS)
 
 
 def _named(error: Exception) -> str:

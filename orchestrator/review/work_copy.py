@@ -19,6 +19,9 @@ class NoCopyError(Exception):
 def copy_folder(folder: Path, to: Path, *, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES) -> None:
     """Copies a folder with all that is in it, a repository's own files, too, but no sockets, pipes and devices.
 
+    A `.git` that is no folder, as in a work tree of git's or a submodule, leads to a repository elsewhere, which a
+    command in the copy would change: it is left out.
+
     Args:
         to: is made; it may be in the folder.
         most_bytes, most_files: a larger folder is not copied to its end.
@@ -54,6 +57,8 @@ class _Room:
         if stat.S_ISDIR(status.st_mode):
             return os.path.realpath(path) != self._to  # else the copy would be copied, and that copy
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            return False
+        if os.path.basename(path) == ".git":
             return False
         self._bytes -= status.st_size
         self._files -= 1

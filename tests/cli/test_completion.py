@@ -57,6 +57,17 @@ def test_threads_are_offered_newest_first_wherever_one_is_asked_for() -> None:
     assert values(debate_hall, "show", "%") == [], "no pattern of SQL"
 
 
+@pytest.mark.usefixtures("two_debates")
+def test_reviews_are_offered_by_name_from_the_file_that_is_named_and_before_threads(work: Path) -> None:
+    for name, review in (("reviews.yaml", "weekly"), ("other.yaml", "nightly")):
+        (work / name).write_text(f"reviews: [{{name: {review}, cron: 0 9 * * 1, topic: 'Right?'}}]\n")
+    assert values(debate_hall, "review", "run", "") == ["weekly"]
+    assert values(debate_hall, "review", "run", "--file", "other.yaml", "n") == ["nightly"]
+    assert values(debate_hall, "history", "") == ["weekly", NEWER, OLDER]
+    (work / "reviews.yaml").write_text("reviews: [")
+    assert values(debate_hall, "review", "run", "") == [], "a file that cannot be read fails nothing"
+
+
 def test_a_hall_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert offered(debate_hall, "show", "") == []
     assert not (tmp_path / "state").exists()

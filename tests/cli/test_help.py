@@ -159,3 +159,16 @@ def test_the_folders_follow_xdg(hall: Command, run: Command, monkeypatch: pytest
     homely = {setting["value"] for setting in json.loads(hall("config", "--json").stdout)}
     home = os.environ["HOME"]
     assert {f"{home}/.local/state/debate-hall/hall.sqlite3", f"{home}/.config/debate-hall/recipes"} <= homely
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list", "--json", "--nope"), ("review", "run", "--json"), ("nope", "--json"), ("--nope", "list", "--json")],
+)
+def test_what_click_complains_about_is_an_object_where_json_was_asked_for(words: tuple[str, ...]) -> None:
+    refused = CliRunner().invoke(debate_hall, words)
+    assert refused.exit_code == 2
+    assert json.loads(refused.stdout)["error"]["code"] == "usage"
+    assert refused.stderr
+    assert CliRunner().invoke(debate_hall, [word for word in words if word != "--json"]).stdout == ""
+    assert CliRunner().invoke(debate_hall, ["show", "--nope", "--", "--json"]).stdout == ""

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from orchestrator.hall.runs import this_process
 from orchestrator.hall.store import open_store
 from orchestrator.hall.terms import Status
 from orchestrator.review.outcomes import Outcome
+from orchestrator.shelves import bundled
 
 Command = Callable[..., Result]
 
@@ -148,6 +150,89 @@ def test_a_file_of_the_working_folder_runs_no_command_unless_it_is_named(work: P
     assert hall("review", "run", "weekly", "--file", "reviews.yaml").exit_code == 0
 
 
+@pytest.mark.parametrize("models", ["evil.yaml", "./configs/Evil.YML"])
+def test_a_file_of_the_working_folder_chooses_no_program_for_its_models_unless_it_is_named(
+    work: Path, hall: Command, models: str
+) -> None:
+    proof = work / "proof"
+    program = work / "program"
+    program.write_text(f"#!/bin/sh\ntouch {proof}\n")
+    program.chmod(0o755)
+    (work / models).parent.mkdir(exist_ok=True)
+    (work / models).write_text(
+        "routes: {PATHOS: [cli/x], ETHOS: [cli/x], LOGOS: [cli/x]}\n"
+        f"models: {{cli/x: {{cli: {{command: {program}}}}}}}\n"
+    )
+    written(work, f"models: {models}")
+    for command in (("run", "weekly"), ("daemon",)):
+        refused = hall("review", *command)
+        assert refused.exit_code == 2
+        assert "This file of the working folder names a models file by its path." in refused.stderr
+    assert rows() == []
+    assert not proof.exists()
+    hall("review", "run", "weekly", "--file", "reviews.yaml")
+    assert proof.exists()
+
+
+@pytest.fixture
+def outside(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder elsewhere, and links to it in the working folder."""
+    place = tmp_path_factory.mktemp("outside")
+    (place / "a.md").write_text("# Not yours\n")
+    (place / "speed.yaml").write_text((bundled("recipes") / "speed.yaml").read_text())
+    for name in ("docs", "own", "runs", "elsewhere"):
+        (work / name).mkdir(exist_ok=True) if name != "elsewhere" else (work / name).symlink_to(place)
+    (work / "docs" / "a.md").write_text("# Ours\n")
+    (work / "own" / "b.md").symlink_to(place / "a.md")
+    (work / "runs" / "2026-03-16-weekly").symlink_to(place)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("told", "key"),
+    [
+        ("context: {outside}/a.md", "context"),
+        ("context: '{outside}/*.md'", "context"),
+        ("context: ~/a.md", "context"),
+        ("context: docs/../../a.md", "context"),
+        ("context: elsewhere/a.md", "context"),
+        ("context: [docs/a.md, elsewhere]", "context"),
+        ("context: '*/b.md'", "context"),
+        ("context: own", "context"),
+        ("adr: [docs, {outside}]", "adr"),
+        ("adr: ~", "adr"),
+        ("adr: own", "adr"),
+        ("results: {{folder: {outside}/runs}}", "results.folder"),
+        ("results: {{folder: ../runs}}", "results.folder"),
+        ("results: {{folder: elsewhere/runs}}", "results.folder"),
+        ("results: {{folder: runs}}", "results.folder"),
+        ("tier: null\n    recipe: elsewhere/speed.yaml", "recipe"),
+    ],
+)
+def test_a_file_of_the_working_folder_reads_and_writes_nowhere_else_unless_it_is_named(
+    work: Path, hall: Command, outside: Path, told: str, key: str
+) -> None:
+    before = sorted(outside.rglob("*"))
+    told = told.format(outside=outside).replace("adr: ~", "adr: '~'")
+    file = written(work, "models: rehearsal", told)
+    if key == "recipe":
+        file.write_text(file.read_text().replace("    recipe: speed\n", ""))
+    for command in (("run", "weekly"), ("daemon",)):
+        refused = hall("review", *command)
+        assert refused.exit_code == 2
+        assert f"This file of the working folder has a path that leaves its folder ({key})." in refused.stderr
+    assert rows() == []
+    assert sorted(outside.rglob("*")) == before
+
+
+def test_a_file_of_the_working_folder_reads_and_writes_below_it(work: Path, hall: Command, outside: Path) -> None:
+    (work / "adr").mkdir()
+    (work / "docs" / "link.md").symlink_to("a.md")
+    written(work, "models: rehearsal", "context: [docs, 'docs/*.md']", "adr: adr", "results: {folder: new/runs}")
+    assert hall("review", "run", "weekly").exit_code == 0
+    assert len(list((work / "new" / "runs").iterdir())) == 1
+
+
 def test_paths_start_from_the_folder_of_the_file_wherever_the_command_is_run(
     work: Path, hall: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +276,34 @@ def test_a_review_that_is_stopped_goes_on_with_the_same_debate(work: Path, hall:
     assert rows() == [("decided", thread_id)]
     assert told["result"]["record"]["resumed"] == 1
     assert len(table.asked) < 2 * asked + 3
+
+
+def test_a_review_that_met_a_limit_says_where_to_raise_it_and_goes_on_with_the_file_that_was_named(
+    work: Path, hall: Command, table: Table
+) -> None:
+    written(work, "models: openai/gpt-5", "limits: {tokens: 10}", name="my reviews.yaml")
+    stopped = hall("review", "run", "weekly", "--file", "my reviews.yaml", "--json")
+    assert stopped.exit_code == 5, stopped.output
+    error, last = stopped.stderr.splitlines()[-2:]
+    assert error.endswith("Raise tokens under limits: in the reviews file, and go on with it.")
+    assert json.loads(stopped.stdout)["error"]["message"] == error.removeprefix("error: ")
+    assert last == "Go on with it: debate-hall review run weekly --file 'my reviews.yaml'"
+    assert "--token-limit" not in stopped.output
+    written(work, "models: openai/gpt-5", "limits: {tokens: 1000000}", name="my reviews.yaml")
+    assert hall("review", "run", "weekly", "--file", "my reviews.yaml").exit_code == 0
+
+
+def test_whoever_holds_a_review_by_hand_while_another_process_is_at_it_is_told_who(file: Path, hall: Command) -> None:
+    with closing(open_store()) as store:
+        assert ReviewDesk(store, lambda: datetime.now(UTC)).begin("weekly", str(file), datetime.now(UTC), None)
+        refused = hall("review", "run", "weekly", "--json")
+        assert refused.exit_code == 2
+        told = json.loads(refused.stdout)["error"]
+        assert told["code"] == "run_held"
+        assert told["message"].startswith(f"weekly: {this_process()} is at it, since 20")
+        assert str(this_process()) in hall("review", "run", "weekly").stderr
+        due = hall("review", "run", "weekly", "--due")
+        assert (due.exit_code, due.stdout.startswith(f"Nothing to debate: {this_process()} is at it")) == (0, True)
 
 
 def test_what_a_process_that_died_has_left_behind_is_held_at_once(file: Path, hall: Command) -> None:

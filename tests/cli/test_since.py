@@ -165,6 +165,17 @@ def test_what_decided_nothing_cannot_be_started_from(rehearse: Command, run: Com
     assert run("--resume", OLD, "--since", OLD).exit_code == 2
 
 
+def test_a_debate_that_is_not_over_has_dropped_nothing_of_the_decision_it_starts_from(
+    run: Command, hall: Command, work: Path, table: Reviewing
+) -> None:
+    (work / "a.md").write_text("Billing is one table.\n")
+    debated(run, OLD)
+    stopped = run("-r", "speed", "-c", "a.md", "--thread-id", NEW, "--since", OLD, "--token-limit", "10", "One or two?")
+    assert stopped.exit_code == 5
+    steps = json.loads(hall("history", NEW, "--json").stdout)
+    assert [(step["outcome"], step["changed"]) for step in steps] == [("synthesis", None), ("active", None)]
+
+
 def test_a_line_of_decisions_of_nobody_is_refused(hall: Command) -> None:
     refused = hall("history", "nothing")
     assert refused.exit_code == 2

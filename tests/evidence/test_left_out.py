@@ -298,8 +298,7 @@ def test_past_the_number_of_pieces_and_the_bytes_read_the_rest_is_left_out(
 ) -> None:
     for name in "abcde":
         put(f"{name}.md", "12345678")
-    monkeypatch.setattr("orchestrator.evidence.gathering.MAX_PIECES", 3)
-    gathered = gather(["."], base=tmp_path)
+    gathered = gather(["."], base=tmp_path, max_pieces=3)
     assert (paths(gathered), gathered.notices) == (
         ["a.md", "b.md", "c.md"],
         ("Left out of the evidence: d.md and e.md: each comes after the first 3 pieces of evidence.",),

@@ -50,6 +50,36 @@ def test_what_is_noted_of_a_review_comes_back_as_it_was(opener: Callable[[], Sto
     assert list(store.reviews("never")) == []
 
 
+def test_a_time_that_is_over_from_the_start_is_one_write(opener: Callable[[], Store]) -> None:
+    store, elsewhere = opener(), opener()
+    over = ReviewNotes(None, '{"a": 1}', "abc", "passed_over", "nobody was there")
+    first = store.claim_review("weekly", FILE, "due 0", HERE, "09", 0, over)
+    assert first == ReviewClaim("weekly", 1, 1)
+    ended = RunRow(1, HERE, "09", "09", released=True)
+    assert elsewhere.newest_review("weekly") == ReviewRow("weekly", 1, FILE, "due 0", ended, over)
+    assert store.claim_review("weekly", FILE, "due 0", HERE, "10", 0, over) is None  # somebody else was faster
+    with pytest.raises(LeaseLost):
+        store.note_review(first, OVER, "10")
+    assert claim(store, after=1).number == 2
+
+
+def test_the_newest_time_that_ended_in_a_certain_way_is_found(store: Store) -> None:
+    for after, outcome in enumerate(("decided", "undecided", "unchanged", "unchanged")):
+        store.note_review(claim(store, after=after), ReviewNotes(outcome=outcome), "10")
+    claim(store, after=4)  # is under way
+    store.note_review(claim(store, "nightly"), ReviewNotes(outcome="holding"), "10")
+
+    def newest(*outcomes: str) -> int | None:
+        row = store.newest_review("weekly", outcomes)
+        return row.number if row else None
+
+    assert newest() == 5
+    assert newest("decided") == 1
+    assert newest("decided", "undecided") == newest("undecided", "decided") == 2
+    assert newest("unchanged") == 4
+    assert newest("holding") is None
+
+
 @pytest.mark.parametrize("after", [-1, 0, 2, 3])
 def test_the_next_time_is_taken_up_only_behind_the_newest_and_once_that_is_over(store: Store, after: int) -> None:
     first = claim(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import socket
@@ -75,6 +76,32 @@ async def test_no_path_leads_out_of_the_folder(folder: Path, path: str) -> None:
         assert await found(text, folder) == ("unknown", f"{path} leads out of the folder that is checked")
 
 
+@pytest.mark.parametrize("check", ["file {} sha256 " + CONF, 'text "a" in {}', 'no text "a" in {}'])
+async def test_a_file_that_cannot_be_looked_at_is_not_taken_for_gone(folder: Path, check: str) -> None:
+    (folder / "loop").symlink_to("loop")
+    long = "a" * 300
+    for path, error in (("loop", errno.ELOOP), (long, errno.ENAMETOOLONG), (f"{long}/b.md", errno.ENAMETOOLONG)):
+        finding = await found(check.format(path), folder)
+        assert finding == ("unknown", f"{path} cannot be read: {os.strerror(error)}")
+
+
+@pytest.mark.parametrize("path", ["db.conf/b.md", "dangling"])
+async def test_a_file_below_a_file_or_at_the_end_of_a_dead_link_is_gone(folder: Path, path: str) -> None:
+    (folder / "dangling").symlink_to("gone.md")
+    assert await found(f"file {path} sha256 {CONF}", folder) == ("broken", f"there is no {path}")
+
+
+async def test_a_path_that_may_not_be_looked_at_is_not_taken_for_gone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "stat", refuse)  # the superuser, as whom tests may run, may look at everything
+    finding = await found(f"file db.conf sha256 {CONF}", folder)
+    assert finding == ("unknown", f"db.conf cannot be read: {os.strerror(errno.EACCES)}")
+
+
 async def test_a_file_of_secrets_is_not_looked_into(folder: Path) -> None:
     finding = await found('text "API_KEY" in .env', folder)
     assert finding.state is State.UNKNOWN
@@ -89,6 +116,12 @@ async def test_a_file_of_secrets_is_not_looked_into(folder: Path) -> None:
         ("exit 1: grep -rq kafka .", "holds", "the command ended with exit code 1"),
         ("exit 127: no-such-program", "holds", "the command ended with exit code 127"),
         ("exit 0: kill -9 $$", "unknown", "the command ended by signal 9"),
+        ("exit 0: sh -c 'kill -9 $$' 2>&1; exit $?", "unknown", "the command ended with exit code 137"),
+        ("exit 0: exit 129", "unknown", "the command ended with exit code 129"),
+        ("exit 0: exit 192", "unknown", "the command ended with exit code 192"),
+        ("exit 0: exit 193", "broken", "the command ended with exit code 193"),
+        ("exit 0: exit 125", "broken", "the command ended with exit code 125"),
+        ("exit 137: sh -c 'kill -9 $$'; exit $?", "holds", "the command ended with exit code 137"),
         ("number < 201: sed 's/.*= //' db.conf", "holds", "the command printed 200"),
         ("number < 200: sed 's/.*= //' db.conf", "broken", "the command printed 200"),
         ("number <= 0.25: echo 'p50=12ms p95=2.5e-1s.'", "holds", "the command printed 2.5e-1"),
@@ -96,6 +129,13 @@ async def test_a_file_of_secrets_is_not_looked_into(folder: Path) -> None:
         ("number == 0: grep -c kafka db.conf", "holds", "the command printed 0"),
         ("number < 9: echo none", "unknown", "the command printed no number"),
         ("number < 9: echo 12; echo gone >&2; exit 3", "unknown", "the command ended with exit code 3: gone"),
+        ("number > 9: echo 1e9999", "holds", "the command printed 1e9999"),
+        (
+            "number < 1000: echo 1e9999999",
+            "unknown",
+            "the command printed 1e9999999, whose exponent has more than four digits",
+        ),
+        ("number < 9: echo 1e9999999 7", "holds", "the command printed 7"),
         ("number < 9: echo 1,234", "unknown", "the command printed 1,234, which can be read in more than one way"),
     ],
 )
@@ -145,7 +185,7 @@ async def test_a_command_sees_no_key_of_its_caller_and_no_home_of_the_user(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-1234567890abcdefghij")
     assert await found("exit 1: printenv OPENAI_API_KEY", folder) == ("holds", "the command ended with exit code 1")
-    known = "PATH|HOME|TMPDIR|LANG|DEBATE_HALL_CALL|PWD|OLDPWD|SHLVL|_"
+    known = "PATH|HOME|TMPDIR|LANG|GIT_CEILING_DIRECTORIES|DEBATE_HALL_CALL|PWD|OLDPWD|SHLVL|_"
     assert await found(f"number == 0: env | sed 's/=.*//' | grep -cvxE '{known}'", folder) == (
         "holds",
         "the command printed 0",
@@ -178,6 +218,24 @@ def repository(folder: Path) -> Path:
 
 async def test_a_command_may_ask_git(repository: Path) -> None:
     assert await found("number == 1: git rev-list --count HEAD", repository) == ("holds", "the command printed 1")
+
+
+async def test_no_command_changes_the_repository_that_a_work_tree_or_a_link_leads_to(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, linked = tmp_path / "tree", tmp_path / "linked"
+    git(repository, "worktree", "add", "-q", str(tree))
+    linked.mkdir()
+    (linked / ".git").symlink_to(repository / ".git")
+    before = git(repository, "for-each-ref")
+    for folder in (tree, linked):
+        finding = await found("exit 0: git branch made-by-check", folder)
+        assert finding.state is State.UNKNOWN
+        assert "not a git repository" in finding.why
+        assert (await found("exit 0: test ! -e .git", folder)).state is State.HOLDS
+    monkeypatch.setattr("tempfile.tempdir", str(repository))  # the copy stands in a repository
+    assert (await found("exit 0: git branch made-by-check", tree)).state is State.UNKNOWN
+    assert git(repository, "for-each-ref") == before
 
 
 async def test_a_cancelled_check_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:

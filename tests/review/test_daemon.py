@@ -15,12 +15,12 @@ from orchestrator.errors import LimitMet, RunPaused, StoppedByLimit, UsageError
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.holder import Holder
 from orchestrator.hall.review_desk import ReviewDesk
-from orchestrator.hall.review_rows import ReviewNotes
+from orchestrator.hall.review_rows import ReviewClaim, ReviewNotes
 from orchestrator.hall.sqlite import SQLiteStore
 from orchestrator.hall.store import Store
 from orchestrator.review.daemon import Daemon
 from orchestrator.review.reviews_file import Review, ReviewsFile, load_reviews
-from orchestrator.review.times import NotNow, Taken, take_by_hand
+from orchestrator.review.times import NotNow, Taken, enrol, take_by_hand, take_due
 
 pytestmark = pytest.mark.anyio
 
@@ -183,6 +183,49 @@ async def test_what_met_a_limit_is_given_up_when_the_next_time_comes(store: Stor
     stopped = store.reviews("weekly")[1].notes
     assert stopped.thread_id == "a-thread"
     assert stopped.why == "It stopped and was not resumed before the next time came. Changed: a.md."
+
+
+async def test_what_met_a_limit_is_given_up_at_the_next_time_where_cron_asks(store: Store, tmp_path: Path) -> None:
+    """Each of its processes knows of no other's stop."""
+    file, clock = reviews(tmp_path), VirtualClock(START, START, waiters=9)
+    enrol(desk_of(store, clock, 1), file.reviews[0], file.path, START)
+    first = datetime(2026, 3, 23, 8, tzinfo=UTC)
+    taken: list[int] = []
+    for pid, at in enumerate((first, first + HOUR, first + 7 * DAY - 2 * HOUR, first + 7 * DAY), start=2):
+        desk = desk_of(store, clock, pid)
+        got = take_due(desk, file.reviews[0], file.path, at)
+        assert isinstance(got, Taken)
+        taken.append(got.claim.number)
+        desk.note(got.claim, ReviewNotes(f"thread-{got.claim.number}", "{}", why="Changed: a.md."))
+        desk.release(got.claim)  # a limit is met
+    assert taken == [2, 2, 2, 3]
+    assert table(store) == [ENROLLED, ("2026-03-23T08:00", "stopped"), ("2026-03-30T07:00", None)]
+    stopped, going_on = (row.notes for row in store.reviews("weekly")[1:])
+    assert (stopped.thread_id, stopped.seen, going_on.seen) == ("thread-2", None, "{}")
+
+
+async def test_a_review_that_is_new_is_held_from_its_next_time_on_also_where_cron_asks(
+    store: Store, tmp_path: Path
+) -> None:
+    file, desk = reviews(tmp_path), desk_of(store, VirtualClock(START, START, waiters=9), 1)
+    assert isinstance(take_due(desk, file.reviews[0], file.path, START), NotNow)
+    assert table(store) == [ENROLLED]
+    taken = take_due(desk, file.reviews[0], file.path, datetime(2026, 3, 23, 8, tzinfo=UTC))
+    assert isinstance(taken, Taken)
+    assert table(store) == [ENROLLED, ("2026-03-23T08:00", None)]
+
+
+async def test_what_is_over_as_soon_as_it_is_seen_is_never_left_half_written(store: Store, tmp_path: Path) -> None:
+    """A second write would be where a process can be killed."""
+    file, desk = reviews(tmp_path, "missed: skip"), desk_of(store, VirtualClock(START, START, waiters=9), 1)
+
+    def killed(claim: ReviewClaim, notes: ReviewNotes) -> None:
+        raise KeyboardInterrupt
+
+    desk.note = killed  # type: ignore[method-assign]
+    enrol(desk, file.reviews[0], file.path, START)
+    assert isinstance(take_due(desk, file.reviews[0], file.path, START + 30 * DAY), NotNow)
+    assert table(store) == [ENROLLED, ("2026-04-13T07:00", "passed_over")]
 
 
 async def test_what_a_daemon_held_when_it_was_stopped_the_next_one_goes_on_with(store: Store, tmp_path: Path) -> None:

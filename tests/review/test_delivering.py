@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -26,7 +27,8 @@ from orchestrator.errors import UsageError
 from orchestrator.exits import Exit
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
-from orchestrator.review import webhook
+from orchestrator.models import cli_process
+from orchestrator.review import receiving_command, webhook
 from orchestrator.review.deliveries import KeptDeliveries, State
 from orchestrator.review.delivering import Pace, deliver
 from orchestrator.review.office import Ended, Office
@@ -178,6 +180,50 @@ async def test_a_webhook_whose_secret_is_missing_is_refused_before_the_debate(
         assert speaker.asked == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:9", "SOCKS proxy"),
+        ("HTTP_PROXY", "gopher://127.0.0.1:9", "Unknown scheme for proxy URL"),
+        ("SSL_CERT_FILE", "/nowhere/to/be/found.pem", os.strerror(errno.ENOENT)),
+    ],
+)
+async def test_what_the_environment_does_not_let_be_sent_is_not_delivered_and_may_be_tried_later(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str, value: str, why: str
+) -> None:
+    with receiving() as receiver:
+        with monkeypatch.context() as environment:
+            environment.setenv(name, value)
+            (problem,) = (await place.deliver(webhook=hook(receiver))).problems
+        assert problem.startswith("The result was not delivered to the webhook: nothing can be posted to 127.0.0.1:")
+        assert why in problem
+        assert place.state("webhook") is State.FAILED
+        assert (await place.deliver(webhook=hook(receiver))).problems == ()
+    assert len(receiver.got) == 1
+
+
+async def test_an_error_of_whatever_kind_while_it_is_sent_leaves_it_uncertain(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:99999")  # a port that fails only where it is connected to
+    with receiving() as receiver:
+        (problem,) = (await place.deliver(webhook=hook(receiver))).problems
+    assert problem.startswith("It is not known whether the result reached the webhook: ")
+    assert place.state("webhook") is State.UNCERTAIN
+
+
+async def test_a_secret_that_is_no_text_is_refused_and_not_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRET", os.fsdecode(b"hush\xff"))
+    with receiving() as receiver:
+        with pytest.raises(UsageError, match=r"HOOK_SECRET, .* is not UTF-8 text"):
+            Results(webhook=hook(receiver)).require_deliverable(os.environ)
+        (problem,) = (await place.deliver(webhook=hook(receiver))).problems
+    assert "is not UTF-8 text" in problem
+    assert "hush" not in problem
+    assert "\udcff" not in problem
+    assert receiver.got == []
+
+
 async def test_a_secret_that_is_gone_since_costs_no_decision(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOOK_SECRET")
     with receiving() as receiver:
@@ -226,7 +272,7 @@ async def test_who_is_stopped_while_a_receiver_is_waited_for_leaves_it_uncertain
         assert place.state("webhook") is State.INTENDED
         receiver.answers = [200]
         (problem,) = (await place.deliver(webhook=hook(receiver))).problems
-    assert "whoever sent it stopped in the middle" in problem
+    assert "it was sent before, and nobody noted that it arrived" in problem
     assert len(receiver.got) == 1
 
 
@@ -291,14 +337,33 @@ async def test_a_command_gets_the_result_and_the_folder_of_its_files_once(place:
     [
         ("echo no mail today >&2; exit 3", "./tell.sh ended with exit code 3: no mail today."),
         ("kill -9 $$", "./tell.sh ended with exit code -9."),
+        ("sleep 30", "./tell.sh took longer than 0.2 seconds, and was ended."),
+        ("head -c 2000 /dev/zero", "./tell.sh printed too much, and was ended."),
     ],
 )
-async def test_a_command_that_fails_is_told_of_and_not_run_again_by_itself(place: Place, line: str, why: str) -> None:
+async def test_a_command_that_fails_after_it_may_have_acted_is_told_of_and_not_run_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch, line: str, why: str
+) -> None:
+    if line.startswith("sleep"):
+        monkeypatch.setattr(receiving_command, "SECONDS", 0.2)
+    monkeypatch.setattr(cli_process, "MOST_OUTPUT", 1000)
     tell = program(place, "echo once >> times", line)
     ended = await place.deliver(command=(tell,))
-    assert ended.problems == (f"The result was not delivered to the command: {why}",)
+    assert ended.problems == (f"It is not known whether the result reached the command: {why} It is not sent again.",)
+    assert exit_code_of(ended) is Exit.FAILED
+    (again,) = (await place.deliver(command=(tell,))).problems  # as where the process dies before the end is noted
+    assert again.endswith("It is not sent again.")
     assert (place.folder / "times").read_text() == "once\n"
+    assert place.state("command") is State.UNCERTAIN
+
+
+async def test_a_command_that_could_not_be_started_may_be_tried_again(place: Place) -> None:
+    (problem,) = (await place.deliver(command=("./tell.sh",))).problems
+    assert "./tell.sh cannot be started" in problem
     assert place.state("command") is State.FAILED
+    program(place, "echo once >> times")
+    assert (await place.deliver(command=("./tell.sh",))).problems == ()
+    assert (place.folder / "times").read_text() == "once\n"
 
 
 async def test_a_program_that_is_not_there_keeps_no_other_receiver_from_its_result(place: Place) -> None:
@@ -332,6 +397,10 @@ async def test_a_review_delivers_what_its_file_says_and_where_nothing_was_debate
     [
         ("{webhook: {url: 'ftp://a/b', secret_env: S}}", "must be an http or https address"),
         ("{webhook: {url: 'https://a:b@c/', secret_env: S}}", "holds a name or password"),
+        ("{webhook: {url: 'https://a:99999/', secret_env: S}}", "must be an http or https address"),
+        ("{webhook: {url: 'https://a:0/', secret_env: S}}", "must be an http or https address"),
+        ("{webhook: {url: 'https://xn--/', secret_env: S}}", "must be an http or https address"),
+        ("{webhook: {url: 'https://ex_ämple/', secret_env: S}}", "must be an http or https address"),
         ("{webhook: {url: 'https://a/'}}", "secret_env"),
         ("{webhook: {url: 'https://a/', secret_env: 'two words'}}", "secret_env"),
         ("{folders: out}", "folders"),

@@ -10,7 +10,10 @@ from offices import Speaker, account_of, commit, git, office_of, repository, rev
 
 from building import hall_at
 from orchestrator.errors import UsageError
+from orchestrator.evidence import gathering
+from orchestrator.evidence.gathering import MAX_PIECES
 from orchestrator.hall.hall import Hall
+from orchestrator.hall.review_desk import ReviewDesk
 from orchestrator.review.office import Ended, Office
 from orchestrator.review.running import hold_review
 from orchestrator.review.times import Taken, take_by_hand
@@ -70,6 +73,42 @@ async def test_only_what_reads_otherwise_than_at_the_last_debate_is_debated(tmp_
         assert outcomes(hall) == ["decided", "unchanged", "decided", "decided", "decided"]
 
 
+async def test_every_file_is_looked_at_however_many_there_are_and_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = repository(tmp_path / "repo")
+    commit(place, **{f"n{number:03}": f"# {number}\n" for number in range(MAX_PIECES + 5)}, zebra="# Zebra\n")
+    with hall_at(tmp_path / "state") as hall:
+        office = office_of(hall, reviews_of(place, TOPIC, "context: docs", "when: changed"), Speaker())
+        await held(office)
+        (place / "docs" / "zebra.md").write_text("# Horse\n")
+        assert (await held(office)).why == "Since 2026-03-16 changed: docs/zebra.md."
+        (place / "docs" / "n000.md").write_bytes(b"\0")
+        (place / "docs" / "aaa.md").write_text("# First\n")
+        assert (await held(office)).why == "Since 2026-03-16 changed: docs/n000.md; new: docs/aaa.md."
+        monkeypatch.setattr(gathering, "MAX_TOTAL_BYTES", 100)
+        with pytest.raises(UsageError, match=r"more than 64 MiB: docs/.* could not be read"):
+            await held(office)
+
+
+async def test_a_quiet_time_keeps_nothing_of_what_it_looked_at_and_reads_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = repository(tmp_path / "repo")
+    with hall_at(tmp_path / "state") as hall:
+        office = office_of(hall, reviews_of(place, TOPIC, "context: docs", "when: changed"), Speaker())
+        with monkeypatch.context() as patched:
+            patched.setattr(ReviewDesk, "rows", None)
+            await held(office)
+            for _ in range(2):
+                assert (await held(office)).outcome == "unchanged"
+            (place / "docs" / "billing.md").unlink()
+            with pytest.raises(UsageError):
+                await held(office)
+        assert outcomes(hall) == ["decided", "unchanged", "unchanged", "failed"]
+        assert [row.notes.seen is not None for row in hall.reviews.rows("weekly")] == [True, False, False, False]
+
+
 async def test_what_a_debate_did_not_end_on_counts_as_not_reviewed(tmp_path: Path) -> None:
     place = repository(tmp_path / "repo")
     with hall_at(tmp_path / "state") as hall:
@@ -98,6 +137,27 @@ async def test_what_was_committed_since_the_last_time_is_evidence_where_that_is_
         assert await evidence() == []  # nothing was committed
         second = commit(place, orders="# Orders\n")
         assert await evidence() == [f"git:{first[:12]}..{second[:12]}"]
+
+
+async def test_without_the_commit_of_the_last_time_there_is_no_range_and_the_reason_says_so(tmp_path: Path) -> None:
+    """History was rewritten since, or a shallow clone does not reach back so far."""
+    place = repository(tmp_path / "repo")
+    first = git(place, "rev-parse", "HEAD")
+    with hall_at(tmp_path / "state") as hall:
+        keys = (TOPIC, 'context: [docs, "git:{range}"]')
+        await held(office_of(hall, reviews_of(place, *keys), Speaker()))
+        second = commit(place, orders="# Orders\n")
+        git(tmp_path, "clone", "-q", "--depth=1", f"file://{place}", "shallow")
+        (place / "reviews.yaml").unlink()
+        office = office_of(hall, reviews_of(tmp_path / "shallow", *keys), Speaker())
+        ended = await held(office)
+        assert ended.outcome == "decided"
+        assert ended.why == (
+            "It is always debated. "
+            f"There is no range: {first[:12]}, the commit of its last time, is not in the repository any more."
+        )
+        assert [row.notes.revision for row in hall.reviews.rows("weekly")] == [first, second]
+        assert (await held(office)).why == "It is always debated."
 
 
 async def test_only_a_broken_assumption_opens_a_debate_whose_topic_names_it(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,13 +15,13 @@ from offices import MONDAY, Speaker, commit, office_of, repository, reviews_of
 
 from building import hall_at
 from hall.halls import HastyStore
-from orchestrator.errors import RunPaused, UsageError
+from orchestrator.errors import RunHeld, RunPaused, UsageError
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
 from orchestrator.models.base import Request
 from orchestrator.review.office import Ended, Office
 from orchestrator.review.running import hold_review
-from orchestrator.review.times import Taken, take_by_hand
+from orchestrator.review.times import NotNow, Taken, enrol, take_by_hand, take_due
 
 pytestmark = pytest.mark.anyio
 
@@ -96,6 +97,63 @@ async def test_what_cannot_be_held_ends_its_time_and_keeps_nothing_else_from_bei
             await held(office)
         assert [row.notes.outcome for row in hall.reviews.rows()] == ["failed"]
         assert (await held(office_of(hall, reviews_of(place, TOPIC), Speaker()))).outcome == "decided"
+
+
+async def test_a_due_time_of_which_nothing_can_be_begun_stays_due_until_the_next_one(tmp_path: Path) -> None:
+    """A file is missing at that moment, say, or a secret is not set yet."""
+    place = repository(tmp_path / "repo")
+
+    async def asked(hall: Hall, after: timedelta) -> Ended | NotNow:
+        keys = (TOPIC, "context: docs/late.md", "overlap: after")  # the hall's own clock is another
+        office = office_of(hall, reviews_of(place, *keys), Speaker(), lambda: MONDAY + after)
+        taken = take_due(office.desk, office.file.reviews[0], office.file.path, office.now())
+        if isinstance(taken, NotNow):
+            return taken
+        with anyio.fail_after(DEADLINE_S):
+            return await hold_review(office, office.file.reviews[0], taken)
+
+    def times(hall: Hall) -> list[tuple[str, str | None]]:
+        return [(row.due_at[:10], row.notes.outcome) for row in hall.reviews.rows("weekly")][1:]
+
+    with hall_at(tmp_path / "state") as hall:
+        before = office_of(hall, reviews_of(place, TOPIC), Speaker())
+        enrol(before.desk, before.file.reviews[0], before.file.path, MONDAY - timedelta(days=1))
+        for after in (timedelta(), timedelta(hours=1), timedelta(days=7)):
+            with pytest.raises(UsageError, match=r"late\.md"):
+                await asked(hall, after)
+        assert times(hall) == [("2026-03-16", "stopped"), ("2026-03-23", None)]
+        assert "late.md" in str(hall.reviews.rows("weekly")[1].notes.why)
+        commit(place, late="# Late\n")
+        ended = await asked(hall, timedelta(days=7, hours=1))
+        assert isinstance(ended, Ended)
+        assert ended.why == "It is always debated."
+        assert times(hall) == [("2026-03-16", "stopped"), ("2026-03-23", "decided")]
+        assert isinstance(await asked(hall, timedelta(days=7, hours=2)), NotNow)
+
+
+@pytest.mark.parametrize("meets", ["somebody else", "no model"])
+async def test_an_open_debate_is_not_given_up_for_what_keeps_it_from_being_gone_on_with(
+    tmp_path: Path, meets: str
+) -> None:
+    """A person resumes it at the same time, or the models that it was begun with cannot be asked for now."""
+    place = repository(tmp_path / "repo")
+    with hall_at(tmp_path / "state") as hall:
+        office = office_of(hall, reviews_of(place, TOPIC, "limits: {tokens: 100}"), Speaker())
+        with pytest.raises(RunPaused):
+            await held(office)
+        (row,) = hall.reviews.rows("weekly")
+        raised = office_of(hall, reviews_of(place, TOPIC, "limits: {tokens: 1000000}"), Speaker())
+        if meets == "somebody else":
+            lease = hall.runs.begin(str(row.notes.thread_id))
+            with pytest.raises(RunHeld):
+                await held(raised)
+            hall.runs.release(lease)
+        else:
+            with pytest.raises(UsageError):
+                await held(replace(raised, client=None))
+        assert [row.is_over for row in hall.reviews.rows("weekly")] == [False]
+        ended = await held(raised)
+        assert (ended.outcome, len(hall.list_debates())) == ("decided", 1)
 
 
 class PowerCut(BaseException):

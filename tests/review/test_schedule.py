@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,3 +146,42 @@ def test_whoever_looks_now_and_then_takes_each_time_up_at_most_once_and_none_ear
             got.append(found.at)
             taken = Last(found.at, now)
     assert got == sorted(set(got))
+
+
+@pytest.mark.parametrize(
+    ("cron", "day"), [("0 9 L * *", 31), ("0 9 * * 5L", 30), ("0 9 * * 1#2", 12), ("0 9 * * mon", 5), ("@weekly", None)]
+)
+def test_the_words_of_cron_that_the_documentation_names_are_read(cron: str, day: int | None) -> None:
+    told = {"name": "weekly", "cron": cron, "topic": "Right?"}
+    if day is None:
+        with pytest.raises(ValueError, match="five fields"):
+            Review.model_validate(told, context={"source": "reviews.yaml"})
+        return
+    review = Review.model_validate(told, context={"source": "reviews.yaml"})
+    assert next(upcoming(review, datetime(2026, 1, 1, tzinfo=UTC))).day == day
+
+
+@pytest.mark.parametrize("night", ["2026-04-04T10:00", "2026-10-03T10:00"])
+@pytest.mark.parametrize("cron", ["0 */5 * * *", "*/20 2 * * *", "*/30 * * * *", "15 * * * *"])
+def test_where_clocks_are_moved_by_half_an_hour_each_time_comes_from_whenever_it_is_looked_for(
+    cron: str, night: str
+) -> None:
+    """Lord Howe's clocks went from 2:00 back to 1:30 on 5 April 2026, and from 2:00 to 2:30 on 4 October."""
+    howe = ZoneInfo("Australia/Lord_Howe")
+    reviewed, start = review(cron, "Australia/Lord_Howe"), at(night)
+    minutes = [start + number * MINUTE for number in range(1, 24 * 60 + 1)]
+    shown = [(minute, minute.astimezone(howe)) for minute in minutes]
+    fields = {"0 */5": (5, {0}), "*/20 2": (None, {0, 20, 40}), "*/30 *": (1, {0, 30}), "15 *": (1, {15})}
+    step, at_minutes = fields[cron.removesuffix(" * * *")]
+    truth = [
+        minute
+        for minute, clock in shown
+        if clock.minute in at_minutes and (clock.hour == 2 if step is None else clock.hour % step == 0)
+    ]
+    for after in [start, *minutes[:-1:30]]:
+        come = takewhile(lambda time: time <= minutes[-1], upcoming(reviewed, after))
+        found = [time.astimezone(UTC) for time in come]
+        assert found == [time for time in truth if time > after]
+        newest = max((time for time in truth if time <= after), default=None)
+        back = due(reviewed, Last(start, start), after)
+        assert (back.at if back else None) == newest

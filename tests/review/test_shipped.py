@@ -17,6 +17,7 @@ import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from offices import repository
 
 from orchestrator.hall.hall import Hall
 from orchestrator.review.reviews_file import load_reviews
+from orchestrator.review.times import enrol
 from orchestrator.yaml_tree import parse
 
 ROOT = Path(__file__).parents[2]
@@ -162,12 +164,17 @@ def test_systemd_understands_the_units(home: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command_of_the_timers_service_holds_a_due_review_once(home: Path) -> None:
     command, environment, folder = started_by("debate-hall-review@.service", home)
+    file = home / "billing" / "reviews.yaml"
+    file.write_text(re.sub(r"( +)(- )?name: weekly", r"\g<0>\n    overlap: after", file.read_text()))
+    with Hall.open() as hall:  # it has been there for long
+        review = load_reviews(file).named("weekly")
+        enrol(hall.reviews, review, file, datetime.now(UTC) - timedelta(days=40))
     for _ in range(2):
         ended = subprocess.run(
             command, env=environment, cwd=folder, capture_output=True, timeout=DEADLINE_S, check=False
         )
         assert ended.returncode == 0, ended.stderr
-    assert outcomes() == ["rehearsed"]
+    assert outcomes() == ["enrolled", "rehearsed"]
     (debate,) = (home / "billing" / "debates").iterdir()
     assert (debate / "report.html").exists()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.completing import on_shelf, statuses, threads, threads_or_files
+from orchestrator.cli.completing import on_shelf, reviews_or_threads, statuses, threads_or_files
 from orchestrator.cli.group import AS_JSON, THREAD, command
 
 STATUS = click.option(
@@ -126,12 +126,12 @@ def diff(a: str, b: str, as_json: bool) -> None:
 
 
 @AS_JSON
-@click.argument("name", metavar="THREAD|NAME", shell_complete=threads)
+@click.argument("name", metavar="THREAD|NAME", shell_complete=reviews_or_threads)
 def history(name: str, as_json: bool) -> None:
     """Show a line of decisions, the oldest first: that of a review by its NAME, or that in which a THREAD stands.
 
     For each: when, what was decided, whether it supersedes or confirms the one before, what differs from that one, what
-    it cost; of a review also the times at which nothing was debated, and why.
+    it cost; of a review also the times at which nothing was debated, and why, and results that did not arrive.
 
     Examples:
         debate-hall history weekly

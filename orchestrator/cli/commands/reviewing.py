@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.completing import reviews
 from orchestrator.cli.group import AS_JSON, THREAD, command, debate_hall
 from orchestrator.cli.help import Contents
 
@@ -14,7 +15,7 @@ FILE = click.option(
     "--file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The reviews file. [./reviews.yaml, else reviews.yaml in your config folder]",
+    help="The reviews file. [./reviews.yaml, else reviews.yaml in ./configs or in your config folder]",
 )
 
 
@@ -32,9 +33,9 @@ def review_list(file: Path | None, as_json: bool) -> None:
         debate-hall review list
         debate-hall review list --file ops/reviews.yaml --json
     """
-    from orchestrator.cli import reviews
+    from orchestrator.cli.reviews import show_list
 
-    reviews.show_list(file, as_json)
+    show_list(file, as_json)
 
 
 @AS_JSON
@@ -48,22 +49,23 @@ def review_next(count: int, file: Path | None, as_json: bool) -> None:
     Examples:
         debate-hall review next --count 3
     """
-    from orchestrator.cli import reviews
+    from orchestrator.cli.reviews import show_next
 
-    reviews.show_next(file, count, as_json)
+    show_next(file, count, as_json)
 
 
 @AS_JSON
 @click.option("--quiet", "-q", is_flag=True, help="Print the result and nothing else.")
 @FILE
 @click.option("--due", is_flag=True, help="Only if a time of its schedule has come since it was held last.")
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=reviews)
 def review_run(name: str, due: bool, file: Path | None, quiet: bool, as_json: bool) -> None:
     """Hold a review now: from cron, a systemd timer, a workflow, or by hand.
 
     What stopped the last time is gone on with. Where there is nothing to debate, because nothing changed or no
-    assumption broke, that is said, and the exit code is 0; else it is that of run-debate. A file of the working folder
-    that lets commands run or sends results elsewhere is taken only where --file names it.
+    assumption broke, that is said, and the exit code is 0; else it is that of run-debate. While another process is
+    at it, that is said too: with exit code 2, and with --due, where it is nothing out of order, with 0. A file of the
+    working folder that lets commands run or sends results elsewhere is taken only where --file names it.
 
     Examples:
         debate-hall review run weekly
