@@ -32,7 +32,6 @@ class Word(NamedTuple):
     spaced: bool
 
 
-@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
 def words_of(text: str) -> tuple[Word, ...]:
     """The words of a text in their order: runs of letters, digits and marks."""
     if text.isascii():  # the same, several times faster
@@ -78,7 +77,7 @@ def _may_share(text: str, source: str, length: int) -> bool:
     return any(f" {' '.join(said[at : at + block])} " in told for at in places)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # every turn of a debate is held against the same instructions, and against other turns
 def _in_a_row(source: str) -> str:
     """The words of a text with a blank around each."""
     return f" {' '.join(_spoken(source))} "

@@ -85,7 +85,7 @@ def find_secret(text: str, keys: Mapping[str, str] | None = None) -> Found | Non
     """
     known = keys_in(os.environ) if keys is None else keys
     starts = [(text.index(key), f"the value of {name}") for key, name in known.items() if key in text]
-    starts += [(start, kind) for kind, start, _ in _known_by_looks(text)]
+    starts += [(match.start("secret"), kind) for kind, match in _matches(text)]
     first = min(starts, key=itemgetter(0), default=None)  # of two kinds at one place the first rule's, the plainer
     return None if first is None else Found(first[1], text.count("\n", 0, first[0]) + 1)
 
@@ -100,7 +100,7 @@ def scrub(text: str, keys: Iterable[str] | None = None) -> str:
     known = keys_in(os.environ) if keys is None else keys
     for key in sorted(known, key=len, reverse=True):  # a key may begin with another
         text = text.replace(key, REMOVED)
-    spans = sorted((start, end) for _, start, end in _known_by_looks(text))
+    spans = sorted(match.span("secret") for _, match in _matches(text))
     if not spans:
         return text
     kept, at = [], 0
@@ -142,14 +142,8 @@ class _Rule:
     is_word: bool = False  # every match is part of one long word
 
 
-@lru_cache(maxsize=512)  # a prompt repeats the texts of the one before, and a debate has a few hundred
-def _known_by_looks(text: str) -> tuple[tuple[str, int, int], ...]:
-    """Every secret that is known by its looks: its kind, and where it begins and ends."""
-    return tuple((kind, *match.span("secret")) for kind, match in _matches(text))
-
-
 def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """What the rules find.
+    """Every secret that is known by its looks, with its kind.
 
     Prefixes are searched for, first among the long words: that is many times faster than the patterns by themselves.
     """

@@ -184,7 +184,8 @@ def _begin_to_write(db: sqlite3.Connection) -> None:
                 db.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorname != "SQLITE_BUSY" or monotonic() > over:
+                is_busy = error.sqlite_errorname.startswith("SQLITE_BUSY")  # or ..._RECOVERY, behind one who died
+                if not is_busy or monotonic() > over:
                     raise
             sleep(pause_s)
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from orchestrator.errors import ModelError
 from orchestrator.models.base import Message, Model, Reply, Request
@@ -16,6 +17,7 @@ from orchestrator.models.hearing import Hearing
 from orchestrator.secrets import keys_in, scrub
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_REMEMBERED = 512  # texts: a prompt repeats those of the one before, and a debate has a few hundred
 
 
 class Guarded:
@@ -61,8 +63,11 @@ def _without(request: Request, keys: tuple[str, ...]) -> Request:
 
 
 def _cleaned(message: Message, keys: tuple[str, ...]) -> Message:
-    text = scrub(message.text, keys)
+    text = _scrubbed(message.text, keys)
     return message if text == message.text else replace(message, text=text)
+
+
+_scrubbed = lru_cache(_REMEMBERED)(scrub)
 
 
 def _keys(request: Request) -> tuple[str, ...]:

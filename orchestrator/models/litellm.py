@@ -89,8 +89,8 @@ class LiteLLM:
         was forgotten in a loop that is over keeps nobody from it.
         """
         _in_use.pop(self, None)
-        litellm = sys.modules.get("litellm")
-        if litellm and asyncio.get_running_loop() not in _in_use.values():
+        if _loaded.is_set() and asyncio.get_running_loop() not in _in_use.values():
+            litellm = sys.modules["litellm"]  # only now: another thread may be in the middle of importing it
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # else a later call would get a closed client
             # Some streams come through a client of the whole module, which nobody closes; it opens itself again.

@@ -282,6 +282,34 @@ def test_who_waits_for_another_process_too_long_is_told_and_writes_nothing(
         hall.add_turn(THREAD, "Wind", "What if it were a log?")
 
 
+RECOVERS = """
+import fcntl, os, sys
+shared = os.open(sys.argv[1], os.O_RDWR)
+for lock in (120, 122):  # that of the writer, and that of who recovers
+    fcntl.lockf(shared, fcntl.LOCK_EX, 1, lock)
+header = os.pread(shared, 96, 0)
+os.pwrite(shared, bytes(96), 0)
+print("begun", flush=True)
+sys.stdin.read()
+os.pwrite(shared, header, 0)
+"""
+
+
+def test_a_writer_waits_while_another_process_recovers_the_log_of_one_that_died(folder: Path) -> None:
+    """It recovers where the writer has read already where the thread stands, which waits by itself."""
+    with closing(SQLiteStore(folder)) as store, ThreadPoolExecutor(1) as pool:
+        opening = begin(store, "thread")
+        command = [sys.executable, "-c", RECOVERS, f"{folder / FILE}-shm"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"begun\n"
+            writing = pool.submit(speak, store, opening, "waited")
+            with pytest.raises(TimeoutError):
+                writing.result(0.1)
+            other.communicate(b"")
+        assert writing.result(10) == store.standing("thread")
+
+
 def test_of_many_that_open_a_fresh_folder_at_once_all_succeed(tmp_path: Path) -> None:
     """SQLite says busy at once, without waiting, when two switch a new file to WAL; so opening is done one by one."""
     together = threading.Barrier(8)

@@ -8,9 +8,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from decimal import Decimal
+from types import ModuleType
 from typing import Any
 
 import anyio
@@ -841,3 +843,12 @@ async def test_who_ends_first_leaves_the_connections_to_those_whose_calls_are_un
             group.start_soon(ask, other, "wall-1")
     assert sorted(replies) == ["wall-1", "wind-1"]
     assert [call.nth for call in model_server.calls] == [1, 1]
+
+
+@pytest.mark.anyio
+async def test_whoever_closes_while_another_thread_imports_litellm_touches_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(adapter, "_loaded", threading.Event())
+    monkeypatch.setitem(sys.modules, "litellm", ModuleType("litellm"))  # as far as it has come
+    await LiteLLM().aclose()
