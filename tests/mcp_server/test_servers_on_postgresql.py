@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 from processes import elsewhere, status
 
 from orchestrator.hall.hall import Hall
-from orchestrator.mcp_server import build
 from postgres import fresh_hall, needs_postgres
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, needs_postgres]
@@ -30,7 +28,7 @@ def hall(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hall]:
 
 async def test_a_debate_runs_in_a_process_of_its_own_and_every_server_sees_it(hall: Hall, state: Path) -> None:
     asked = {"topic": "Should we move billing to Kafka?", "recipe": "fortress", "rehearse": True, "thread_id": THREAD}
-    async with Client(build(hall, roots=(), out=state / "out")) as client, elsewhere() as other:
+    async with elsewhere() as client, elsewhere() as other:
         ended = await client.call_tool("run_debate", {**asked, "wait": True})
         assert not ended.is_error
         seen = await status(other, THREAD)
