@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 from processes import elsewhere, status
+from processes import out as out
+from processes import processes as processes
+from processes import root as root
+from processes import server as server
 
 from orchestrator.hall.hall import Hall
 from postgres import fresh_hall, needs_postgres
@@ -26,11 +30,12 @@ def hall(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hall]:
             yield opened
 
 
-async def test_a_debate_runs_in_a_process_of_its_own_and_every_server_sees_it(hall: Hall, state: Path) -> None:
-    asked = {"topic": "Should we move billing to Kafka?", "recipe": "fortress", "rehearse": True, "thread_id": THREAD}
-    async with elsewhere() as client, elsewhere() as other:
-        ended = await client.call_tool("run_debate", {**asked, "wait": True})
-        assert not ended.is_error
+async def test_a_debate_runs_in_a_process_of_its_own_and_every_server_sees_it(
+    hall: Hall, call: Call, state: Path
+) -> None:
+    topic = "Should we move billing to Kafka?"
+    await call("run_debate", topic=topic, recipe="fortress", rehearse=True, thread_id=THREAD, wait=True)
+    async with elsewhere() as other:
         seen = await status(other, THREAD)
         assert (seen["run"]["state"], seen["run"]["turns"]) == ("done", 9)
         said = await other.call_tool("add_turn", {"thread_id": THREAD, "role": "Wind", "content": "What else?"})
