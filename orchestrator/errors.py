@@ -30,6 +30,7 @@
     │   ├── ContentRefused        ├── CutOff           ├── EmptyReply
     │   ├── GarbledReply         └── DegenerateReply
     ├── ScriptExhausted          a scripted model was asked more often than it has replies
+    ├── NotRecorded              an evaluation was to be replayed, and holds no reply to this call
     ├── LimitMet                 the next calls could pass a limit of the run; none of them was made
     └── RunPaused                a run stopped with its committed turns intact, and what it paid for
         ├── LeaseLost            another process has taken it over; nothing more may be written
@@ -308,6 +309,12 @@ class DegenerateReply(ModelError):
 
 class ScriptExhausted(DebateError):
     code = "script_exhausted"
+
+
+class NotRecorded(DebateError):
+    """Says which call it is, and whether another one was recorded in its place."""
+
+    code = "not_recorded"
 
 
 class LimitMet(DebateError):

@@ -124,7 +124,7 @@ def make_summary_request(
     told = "\n\n".join(_turn(plan.fence, said) for said in snapshot.turns[:turns])
     messages = (
         Message("system", f"{plan.protocol}\n\nThe debate's marker is {plan.fence}."),
-        Message("user", _fenced(plan.fence, "the question under debate", snapshot.topic)),
+        Message("user", fenced(plan.fence, "the question under debate", snapshot.topic)),
         Message("user", f"{told}\n\n{SUMMARISE}"),
     )
     return replace(_request(plan, seat, task, messages, route), max_output_tokens=SUMMARY_TOKENS, shared=0)
@@ -167,18 +167,19 @@ def _shared(plan: Plan, snapshot: Snapshot, planned: PlannedRound, summary: Summ
     """The part that all seats share and that only ever grows at its end; see `past_rounds` for what else it may do."""
     fence = plan.fence
     yield Message("system", f"{plan.protocol}\n\nThe debate's marker is {fence}.")
-    yield _question(fence, snapshot.topic, plan.evidence)
+    yield question_message(fence, snapshot.topic, plan.evidence)
     if summary is not None:
-        yield Message("user", _fenced(fence, f"a summary of T1 to T{summary.turns}, made for you", summary.text))
+        yield Message("user", fenced(fence, f"a summary of T1 to T{summary.turns}, made for you", summary.text))
     newest = max([planned.number, *(said.round for said in snapshot.turns[-1:])])
     for said in snapshot.turns[summary.turns if summary else 0 :]:
         yield Message("user", (said.round < newest and _brief(plan, said)) or _turn(plan.fence, said))
 
 
 @lru_cache(maxsize=8)  # every seat reads the same, and evidence is long
-def _question(fence: str, topic: str, evidence: tuple[Evidence, ...]) -> Message:
-    asked = _fenced(fence, "the question under debate", topic)
-    pieces = [_fenced(fence, f"evidence {piece.id}: {piece.title}", numbered(piece)) for piece in evidence]
+def question_message(fence: str, topic: str, evidence: tuple[Evidence, ...]) -> Message:
+    """The question and what it is to be answered from, as every seat reads them."""
+    asked = fenced(fence, "the question under debate", topic)
+    pieces = [fenced(fence, f"evidence {piece.id}: {piece.title}", numbered(piece)) for piece in evidence]
     return Message("user", "\n\n".join([asked, *(pieces or ["There is no evidence attached."])]))
 
 
@@ -188,13 +189,13 @@ def _brief(plan: Plan, said: Said) -> str | None:
     if brief is None:
         return None
     who = f"{said.role}, {named(said.agent, said.human)}"
-    return _fenced(plan.fence, f"T{said.number}: {who}, round {said.round}, in short, as Door has answered it", brief)
+    return fenced(plan.fence, f"T{said.number}: {who}, round {said.round}, in short, as Door has answered it", brief)
 
 
 @lru_cache(maxsize=256)  # every later seat reads it too
 def _turn(fence: str, said: Said) -> str:
     who = named(said.agent, said.human)
-    return _fenced(fence, f"T{said.number}: {said.role}, {who}, round {said.round}", said.text)
+    return fenced(fence, f"T{said.number}: {said.role}, {who}, round {said.round}", said.text)
 
 
 def _material(snapshot: Snapshot, checklist: str | None, constraints: Sequence[Constraint]) -> tuple[Material, ...]:
@@ -228,8 +229,8 @@ def _own(plan: Plan, snapshot: Snapshot, seat: PlannedSeat, material: Sequence[M
     parts = [plan.agents[seat.agent].text.strip()]
     if seat.lens:
         parts.append(f"Your lens is {seat.lens}. Other seats hold other lenses; say what only this one shows.")
-    parts += [_fenced(plan.fence, title, text) for title, text in material]
-    parts += [_fenced(plan.fence, _noted(remark), remark.text) for remark in snapshot.notes]
+    parts += [fenced(plan.fence, title, text) for title, text in material]
+    parts += [fenced(plan.fence, _noted(remark), remark.text) for remark in snapshot.notes]
     return Message("user", "\n\n".join([*parts, instruction]))
 
 
@@ -237,7 +238,8 @@ def _noted(remark: Remark) -> str:
     return f"N{remark.number}: a note to the table by {named(remark.by, remark.human)}"
 
 
-def _fenced(fence: str, title: str, text: str) -> str:
+def fenced(fence: str, title: str, text: str) -> str:
+    """A text as material: between two markers, under its title, with every marker in it escaped."""
     return f"<<< {fence} {_escaped(fence, title)}\n{_escaped(fence, text)}\n>>> {fence}"
 
 

@@ -1,0 +1,330 @@
+"""Every call of an evaluation and what came of it, in a file that only grows.
+
+What holds at every moment:
+- A call stands in the file, with the most it can take, before it is made; its reply before anybody reads it.
+- A call without an outcome, because its process died, counts at its bound: no limit is passed by dying.
+- A reply is found again by the cell it was for, its step and the digest of what was asked; so is an answer of no use
+  that was paid for. What brought nothing is not served: it is asked again.
+- A line that was not written to its end, because the machine stopped, is none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from orchestrator.budget import Bound, taken, total_bound
+from orchestrator.errors import ConfigurationError, ModelError, UsageError
+from orchestrator.faults import KINDS
+from orchestrator.models.base import Reply, Request, Usage
+from orchestrator.strict_yaml import Shape
+
+FILE = "cassette.jsonl"
+
+
+class Cell(NamedTuple):
+    """What one arm does about one brief, once."""
+
+    brief: str
+    arm: str
+    repeat: int
+
+    def __str__(self) -> str:
+        return f"{self.brief} {self.arm} {self.repeat}"
+
+
+class Place(NamedTuple):
+    """Where in an evaluation a call stands; only what is asked tells two calls of one place apart."""
+
+    cell: Cell
+    step: str
+
+    def __str__(self) -> str:
+        return f"{self.cell}: {self.step}"
+
+
+class Asked(Shape):
+    """A call that is about to be made, and the most it can take."""
+
+    kind: Literal["asked"] = "asked"
+    number: int
+    brief: str
+    arm: str
+    repeat: int
+    step: str
+    request: str
+    route: str
+    began: float  # seconds since 1970
+    tokens: int
+    cost_usd: Decimal | None
+
+    @property
+    def place(self) -> Place:
+        return Place(Cell(self.brief, self.arm, self.repeat), self.step)
+
+
+class Counted(Shape):
+    """`usage.Usage`, as a line holds it."""
+
+    input: int
+    cached: int
+    output: int
+    cost_usd: Decimal | None
+    thinking: int
+
+    @classmethod
+    def of(cls, usage: Usage) -> Self:
+        return cls(
+            input=usage.input,
+            cached=usage.cached,
+            output=usage.output,
+            cost_usd=usage.cost_usd,
+            thinking=usage.thinking,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(self.input, self.cached, self.output, self.cost_usd, self.thinking)
+
+
+class Replied(Shape):
+    """What a call brought, after so many seconds."""
+
+    kind: Literal["replied"] = "replied"
+    number: int
+    seconds: float
+    text: str
+    model: str
+    usage: Counted
+    left_out: tuple[str, ...]
+
+    @property
+    def reply(self) -> Reply:
+        return Reply(self.text, self.model, self.usage.usage, self.left_out)
+
+
+class Failed(Shape):
+    """Why a call brought nothing, or nothing of use."""
+
+    kind: Literal["failed"] = "failed"
+    number: int
+    seconds: float
+    code: str
+    message: str
+    route: str
+    text: str
+    usage: Counted | None
+    maybe_billed: bool
+
+    @property
+    def error(self) -> ModelError:
+        usage = self.usage.usage if self.usage else None
+        kind = KINDS.get(self.code, ModelError)
+        return kind(self.message, model=self.route, usage=usage, text=self.text, maybe_billed=self.maybe_billed)
+
+
+_Line = TypeAdapter[Asked | Replied | Failed](Annotated[Asked | Replied | Failed, Field(discriminator="kind")])
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that was made, and its outcome as far as there is one."""
+
+    asked: Asked
+    outcome: Replied | Failed | None = None
+
+    @property
+    def taken(self) -> Bound:
+        """What it counts for: its whole bound where nobody knows what became of it."""
+        bound = Bound(self.asked.tokens, self.asked.cost_usd)
+        match self.outcome:
+            case Replied(usage=usage):
+                return taken(bound, usage.usage, charged=True)
+            case Failed(usage=found, maybe_billed=charged):
+                return taken(bound, found.usage if found else None, charged=charged)
+        return bound
+
+
+class Cassette:
+    """The calls of one evaluation. One process writes it; threads may share it.
+
+    Args:
+        calls: those that were made already.
+        file: where lines are added; None: nothing may be.
+    """
+
+    def __init__(self, calls: Iterable[Call] = (), file: int | None = None) -> None:
+        self._calls = {call.asked.number: call for call in calls}
+        self._numbers: defaultdict[Place, list[int]] = defaultdict(list)
+        self._file, self._lock = file, Lock()
+        for number, call in self._calls.items():
+            self._numbers[call.asked.place].append(number)
+
+    @classmethod
+    def recording(cls, folder: Path) -> Cassette:
+        """Opens the cassette of a folder to go on with it; there need not be one yet.
+
+        Raises:
+            UsageError: another process is at it, or it cannot be written.
+            ConfigurationError: it holds something else.
+        """
+        path = folder / FILE
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise UsageError(f"Cannot write {path}: {error.strerror}.", "Choose another folder with --out.") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            data = path.read_bytes()
+            whole = data.rfind(b"\n") + 1
+            calls = _calls_in(data[:whole], path)
+            os.ftruncate(file, whole)
+        except BlockingIOError as error:
+            os.close(file)
+            raise UsageError(f"Another process evaluates into {folder}.", "Wait for it, or stop it.") from error
+        except BaseException:
+            os.close(file)
+            raise
+        return cls(calls, file)
+
+    @classmethod
+    def to_replay(cls, folder: Path) -> Cassette:
+        """Reads the cassette of a folder.
+
+        Raises:
+            ConfigurationError: there is none, or it holds something else.
+        """
+        path = folder / FILE
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            cure = "Leave out --replay, so that one is made."
+            raise ConfigurationError(f"cannot be read: {error.strerror}.", cure, source=str(path)) from error
+        return cls(_calls_in(data[: data.rfind(b"\n") + 1], path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+    @property
+    def spent(self) -> Bound:
+        """The most that all its calls can have taken."""
+        return total_bound(call.taken for call in self._calls.values())
+
+    def at(self, place: Place) -> tuple[Call, ...]:
+        """The calls of a place, in the order in which they were made."""
+        with self._lock:
+            return tuple(self._calls[number] for number in self._numbers.get(place, ()))
+
+    def asked(self, place: Place, request: Request, bound: Bound, began: float) -> int:
+        """Writes down that a call will be made; returns its number.
+
+        Raises:
+            UsageError: it cannot be written, and must not be made.
+        """
+        with self._lock:
+            line = Asked(
+                number=len(self._calls) + 1,
+                **place.cell._asdict(),
+                step=place.step,
+                request=digest_of(request),
+                route=request.model,
+                began=began,
+                tokens=bound.tokens,
+                cost_usd=bound.cost_usd,
+            )
+            self._write(line)
+            self._calls[line.number] = Call(line)
+            self._numbers[place].append(line.number)
+            return line.number
+
+    def replied(self, number: int, reply: Reply, seconds: float) -> None:
+        """Writes down what a call brought.
+
+        Raises:
+            UsageError: it cannot be written; then it must not count.
+        """
+        counted = Counted.of(reply.usage)
+        heard = {"text": reply.text, "model": reply.model, "left_out": reply.left_out}
+        self._end(Replied(number=number, seconds=seconds, usage=counted, **heard))
+
+    def failed(self, number: int, error: ModelError, seconds: float) -> None:
+        """Writes down why a call brought nothing, or nothing of use.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        self._end(
+            Failed(
+                number=number,
+                seconds=seconds,
+                code=error.code,
+                message=error.message,
+                route=error.model,
+                text=error.text,
+                usage=Counted.of(error.usage) if error.usage else None,
+                maybe_billed=error.maybe_billed,
+            )
+        )
+
+    def _end(self, outcome: Replied | Failed) -> None:
+        with self._lock:
+            self._write(outcome)
+            self._calls[outcome.number] = replace(self._calls[outcome.number], outcome=outcome)
+
+    def _write(self, line: Shape) -> None:
+        assert self._file is not None, "what is replayed is not written"
+        try:
+            data = line.model_dump_json().encode() + b"\n"
+            if os.write(self._file, data) < len(data):
+                raise UsageError("Cannot write the cassette: the disk is full.", "Make room and run it again.")
+            os.fsync(self._file)
+        except OSError as error:
+            raise UsageError(f"Cannot write the cassette: {error.strerror}.", "Make room and run it again.") from error
+
+
+def digest_of(request: Request) -> str:
+    """What tells two requests apart: all that a model is asked and how, but not its price or how long it may take."""
+    asked = {
+        "model": request.model,
+        "messages": [[message.speaker, message.text] for message in request.messages],
+        "most": request.max_output_tokens,
+        "temperature": request.temperature,
+        "effort": request.endpoint.effort,
+        "shape": request.shape.schema if request.shape else None,
+    }
+    return f"sha256:{hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()}"
+
+
+def _calls_in(data: bytes, path: Path) -> Sequence[Call]:
+    calls: dict[int, Call] = {}
+    for line_number, text in enumerate(data.splitlines(), 1):
+        try:
+            line = _Line.validate_json(text)
+            if isinstance(line, Asked):
+                calls[line.number] = Call(line)
+            else:
+                calls[line.number] = replace(calls[line.number], outcome=line)
+        except (ValidationError, KeyError) as error:
+            cure = "Restore the file, or choose another folder with --out."
+            raise ConfigurationError(
+                "This is no line of a cassette.", cure, source=str(path), line=line_number
+            ) from error
+    return list(calls.values())
