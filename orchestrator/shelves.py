@@ -70,7 +70,7 @@ def _files(shelf: Path) -> list[Path]:
         raise ConfigurationError(f"This folder cannot be listed: {error.strerror}.", source=str(shelf)) from error
 
 
-def bundled(kind: Kind) -> Path:
+def bundled(kind: Kind | Literal["evals"]) -> Path:
     """The folder that comes with the program.
 
     In a wheel it is inside the package; in a source checkout, which an editable install points to, beside it.

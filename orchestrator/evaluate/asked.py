@@ -6,8 +6,8 @@ Documents stand as material in the same fences, with the same numbers, as a deba
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 
@@ -52,8 +52,9 @@ ALONE = "alone"  # in the place of an agent's name: no agent of a debate speaks
 
 def topic_of(brief: Brief) -> str:
     """The question as every arm is asked it, a debate too: with the options, and without what is known of them."""
-    options = "\n".join(f"- {option.id}: {option.name}" for option in brief.options)
-    return f"{brief.question}\n\nThe options, one of which is to be chosen by its letter:\n{options}\n- {OTHER}: none of these"
+    options = (f"- {option.id}: {option.name}" for option in brief.options)
+    choice = "The options, one of which is to be chosen by its letter:"
+    return "\n".join([brief.question, "", choice, *options, f"- {OTHER}: none of these"])
 
 
 def fence_of(brief: Brief) -> str:
@@ -88,7 +89,7 @@ class Questions:
         return self._assignment(seat, number, "answer", (*self._head, *told, _user(REWRITE, asking_for(Answer))))
 
     def transcription(self, seat: PlannedSeat, decided: Sequence[Material]) -> Assignment:
-        """What a debate decided, as an answer. The documents are left out: who cannot read them decides nothing anew."""
+        """What a debate decided, as an answer. The documents are left out: who cannot read them decides nothing."""
         material = [fenced(self.plan.fence, title, text) for title, text in decided]
         told = (_user(fenced(self.plan.fence, "the question under debate", topic_of(self.brief))), _user(*material))
         return self._assignment(seat, 1, "answer", (self._rules, *told, _user(TRANSCRIBE, asking_for(Answer))))

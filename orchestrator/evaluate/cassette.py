@@ -261,9 +261,16 @@ class Cassette:
         Raises:
             UsageError: it cannot be written; then it must not count.
         """
-        counted = Counted.of(reply.usage)
-        heard = {"text": reply.text, "model": reply.model, "left_out": reply.left_out}
-        self._end(Replied(number=number, seconds=seconds, usage=counted, **heard))
+        self._end(
+            Replied(
+                number=number,
+                seconds=seconds,
+                text=reply.text,
+                model=reply.model,
+                usage=Counted.of(reply.usage),
+                left_out=reply.left_out,
+            )
+        )
 
     def failed(self, number: int, error: ModelError, seconds: float) -> None:
         """Writes down why a call brought nothing, or nothing of use.
