@@ -20,6 +20,7 @@ from orchestrator.journal import Ask, Journal, Past
 from orchestrator.lanes import Lanes
 from orchestrator.models.base import Model, Reply
 from orchestrator.models.guarded import Guarded
+from orchestrator.replayed import NOTHING_REPLAYED, Replayed
 
 _LEAST_S = 0.05  # less time than that is no time
 
@@ -78,6 +79,7 @@ class Calls:
         model_of: the model that serves a route.
         journal: where they are written down; None: nowhere.
         lanes: how many calls each server takes at once; all batches of a run share them.
+        replayed: the replies of the debate that this one replays.
     """
 
     model_of: Callable[[str], Model]
@@ -85,6 +87,7 @@ class Calls:
     budget: Budget = field(default_factory=Budget)
     time: TimeLimit = NO_TIME_LIMIT
     lanes: Lanes = field(default_factory=Lanes)
+    replayed: Replayed = NOTHING_REPLAYED
 
     def past(self, ask: Ask) -> tuple[Past, ...]:
         """Returns what came when the same seat asked the same before, in an earlier process of the run too."""
@@ -182,6 +185,15 @@ class Calls:
         """
         if self.journal is not None and ticket.number is not None:
             await self.journal.heard(ticket.number, reply)
+
+    async def reuse(self, ask: Ask, past: Past) -> None:
+        """Writes down that a reply is reused which another debate paid for.
+
+        Raises:
+            LeaseLost, StoreError: it cannot be.
+        """
+        if self.journal is not None:
+            await self.journal.reused(ask, past)
 
     async def _failed(self, ticket: Ticket, error: ModelError) -> None:
         self.budget.settle(ticket.ask.request, ticket.bound, error.usage, charged=error.maybe_billed)

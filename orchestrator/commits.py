@@ -267,6 +267,7 @@ def seat_record(draft: Draft) -> SeatRecord:
         answered=draft.answered,
         route=draft.route if draft.route != seat.routes[0] else None,
         summarised=draft.summarised,
+        reused=draft.reused or None,
     )
 
 

@@ -15,6 +15,7 @@ from orchestrator.journal import Journal
 from orchestrator.lanes import Lanes
 from orchestrator.models.base import Model
 from orchestrator.onlookers import Onlookers
+from orchestrator.replayed import NOTHING_REPLAYED, Replayed
 from orchestrator.seat_at_work import Means, SeatAtWork
 
 
@@ -26,7 +27,7 @@ class Drafting:
         model_of: the model that serves a route.
         emit: where events go.
         paid: what drafting adds to with every attempt.
-        journal, budget, time: see `Calls`; whoever holds a debate puts in its own.
+        journal, budget, time, replayed: see `Calls`; whoever holds a debate puts in its own.
         dead: routes that no seat asks any more, with the reason.
         noted: routes of which it was said what they do not take.
         lanes: how many calls each server takes at once.
@@ -44,6 +45,7 @@ class Drafting:
     noted: set[str] = field(default_factory=set)
     lanes: Lanes = field(default_factory=Lanes)
     onlookers: Onlookers = field(default_factory=Onlookers)
+    replayed: Replayed = NOTHING_REPLAYED
 
     async def all(self, assignments: Sequence[Assignment], kept: Kept = NOTHING_KEPT) -> tuple[Draft | Failure, ...]:
         """Drafts for every seat at once; the results stand in the order of the assignments, never of arrival.
@@ -55,7 +57,7 @@ class Drafting:
             LimitMet: the first calls do not fit the run's limits; none was made.
             LeaseLost, StoreError: nothing can be written down any more.
         """
-        calls = Calls(self.model_of, self.journal, self.budget, self.time, self.lanes)
+        calls = Calls(self.model_of, self.journal, self.budget, self.time, self.lanes, self.replayed)
         means = Means(calls, self.emit, self.patience, self.paid, self.dead, self.noted, self.onlookers)
         work = [SeatAtWork(means, assignment, kept) for assignment in assignments]
         firsts = [seat.first_ask() for seat in work]

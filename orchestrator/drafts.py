@@ -76,7 +76,7 @@ class Draft:
     """What a seat wrote, and through which route.
 
     `usage` sums every call it took; `tried` are those that brought no turn, `route: code`; of `summarised` turns it saw
-    a summary; `known` when an earlier process had paid for it.
+    a summary; `known` when an earlier process had paid for it; of `reused` replies behind it another debate had.
     """
 
     seat: PlannedSeat
@@ -88,6 +88,7 @@ class Draft:
     tried: tuple[str, ...] = ()
     summarised: int | None = None
     known: bool = False
+    reused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

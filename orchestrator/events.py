@@ -78,7 +78,7 @@ class LeftOut(DraftEvent):
 class DraftFinished(DraftEvent):
     """Tokens are those of the calls that this process made for the draft; `cost_usd` is None when a price is unknown.
 
-    `known` says that the run had paid for it before.
+    `known` says that the run had paid for it before; of `reused` replies behind it another debate had.
     """
 
     type: ClassVar[str] = "draft_finished"
@@ -90,6 +90,7 @@ class DraftFinished(DraftEvent):
     cost_usd: Decimal | None
     known: bool = False
     thinking: int = 0  # of the tokens out
+    reused: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from orchestrator.hall.store import Lease
 from orchestrator.journal import Journal, Uncertain
 from orchestrator.models.base import Usage
 from orchestrator.plan import Plan
+from orchestrator.replayed import replayed_by
 from orchestrator.taking_up import TakeUp, take_up, time_limit
 from orchestrator.watch import Watch
 from orchestrator.worker import in_thread
@@ -103,6 +104,7 @@ async def _hold(
         journal=journal,
         budget=Budget(plan.limits, journal.spent_at_most),
         time=await time_limit(hall, plan, thread_id),
+        replayed=drafting.replayed or await in_thread(replayed_by, hall, thread_id),
     )
     held = Held(hall, thread_id, drafting, Commits(hall, plan, thread_id, drafting.emit, paid))
     drafting.emit(_started(plan))

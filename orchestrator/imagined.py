@@ -184,11 +184,7 @@ class Imagined:
 
     def _text(self, seat: PlannedSeat, step: Step) -> str:
         size = self.pace.answer(self.plan, seat, step) * self.pace.token
-        if seat.role is Role.WALL and step in ("turn", "apply"):
-            return _stating(size)
-        if seat.role is Role.DOOR and step == "turn":
-            return _answering(size, [turn.turn.turn_index + 1 for turn in self._walls()])
-        return _opening(size) if seat.role is Role.WIND and step == "turn" else _filler(size)
+        return words_of(seat.role, step, size, [turn.turn.turn_index + 1 for turn in self._walls()])
 
     def _walls(self) -> Iterator[Line]:
         """The turns of Wall in the newest round."""
@@ -203,6 +199,19 @@ def _opened(topic: str) -> Debate:
 
 def _record(seat: PlannedSeat) -> SeatRecord:
     return SeatRecord(seat.slot, seat.agent, seat.routes[0], seat.routes[0], lens=seat.lens)
+
+
+def words_of(role: Role, step: Step, size: int, walls: Sequence[int]) -> str:
+    """Returns so many bytes of what a seat may say at a step.
+
+    Args:
+        walls: the numbers of Wall's turns in the newest round, which Door answers.
+    """
+    if role is Role.WALL and step in ("turn", "apply"):
+        return _stating(size)
+    if role is Role.DOOR and step == "turn":
+        return _answering(size, walls)
+    return _opening(size) if role is Role.WIND and step == "turn" else _filler(size)
 
 
 def _opening(size: int) -> str:

@@ -23,7 +23,7 @@ from orchestrator.budget import Bound, taken, total_bound
 from orchestrator.errors import ModelError
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record
+from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record, Reused
 from orchestrator.hall.store import Lease
 from orchestrator.iso_time import iso_utc
 from orchestrator.models.base import Message, Reply, Request, Usage
@@ -42,7 +42,7 @@ class Ask(NamedTuple):
 class Past(NamedTuple):
     """What came of a call that was made already: a reply, or a failure's code, with its answer of no use.
 
-    `number` is the record's.
+    `number` is the record's; `thread` names the debate that this one replays, where it was a call of that one.
     """
 
     number: int
@@ -51,14 +51,15 @@ class Past(NamedTuple):
     failed: str | None
     text: str
     usage: Usage | None
+    thread: str | None = None
 
 
 class Heard(NamedTuple):
-    """A reply and the route that gave it; `known` when it was paid for already."""
+    """A reply and the route that gave it; `known` is the call that paid for it, where that was an earlier one."""
 
     reply: Reply
     route: str
-    known: bool = False
+    known: Past | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,24 @@ class Journal:
     async def never_made(self, number: int) -> None:
         """Notes that a call was not made after all: the run was over while it waited for its turn."""
         await self._write([(Outcome(at=self._now(), intent=number, failed=_NEVER_MADE), None, None)])
+
+    async def reused(self, ask: Ask, past: Past) -> None:
+        """Notes that the debate which this one replays had paid for a reply; once, however often it is read."""
+        assert past.thread is not None, "what this one paid for itself is no news"
+        where = (ask.slot, ask.step, past.thread, past.number)
+        told = (line.record for line in self._lines if isinstance(line.record, Reused))
+        if where in ((one.slot, one.step, one.thread, one.number) for one in told):
+            return
+        reused = Reused(
+            epoch=self._lease.epoch,
+            at=self._now(),
+            slot=ask.slot,
+            step=ask.step,
+            route=past.route,
+            thread=past.thread,
+            number=past.number,
+        )
+        await self._write([(reused, None, None)])
 
     def past(self, ask: Ask) -> tuple[Past, ...]:
         """Returns what came when the same seat asked the same before, in order."""

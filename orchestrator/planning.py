@@ -46,7 +46,7 @@ def make_plan(
     """
     for role in Role:
         for seat in recipe.seats_of(role):
-            _require_role(recipe, role, agents[seat.agent])
+            require_role(recipe, role, agents[seat.agent])
             _require_lens(recipe, role, seat.lens)
     rounds = tuple(_round(recipe, agents, routing, number, slots) for number, slots in enumerate(recipe.slots, 1))
     routes = [
@@ -59,21 +59,28 @@ def make_plan(
         recipe=Recipe.model_validate_json(recipe.model_dump_json()),  # what it says, not which file it came from
         protocol=protocol,
         fence=fence,
-        agents={
-            name: PinnedAgent(text=agent.text, section=agent.section, questions=agent.questions)
-            for name, agent in sorted(agents.items())
-        },
+        agents={name: pinned(agent) for name, agent in sorted(agents.items())},
         evidence=tuple(evidence),
         endpoints={route.model: route.endpoint for route in routes},
         timeout_s=routing.timeout_s,
         rounds=rounds,
-        notices=(*routing.notices, *_of_one_mind(rounds)),
+        notices=(*routing.notices, *of_one_mind(rounds)),
         limits=recipe.limits.model_copy(update=limits.model_dump(exclude_none=True)),
         on_failure=on_failure,
     )
 
 
-def _require_role(recipe: Recipe, role: Role, agent: Agent) -> None:
+def pinned(agent: Agent) -> PinnedAgent:
+    """An agent as a plan keeps it."""
+    return PinnedAgent(text=agent.text, section=agent.section, questions=agent.questions)
+
+
+def require_role(recipe: Recipe, role: Role, agent: Agent) -> None:
+    """Judges who is to take a seat of a role.
+
+    Raises:
+        ConfigurationError: the agent speaks as another.
+    """
     if agent.role is not role:
         raise ConfigurationError(
             f"The agent {agent.name} speaks as {agent.role}, and the recipe {recipe.name} seats it as {role}.",
@@ -130,7 +137,7 @@ def _routes(routing: Routing, slot: Slot, agent: str) -> tuple[str, ...]:
     return routes
 
 
-def _of_one_mind(rounds: Sequence[PlannedRound]) -> Iterator[str]:
+def of_one_mind(rounds: Sequence[PlannedRound]) -> Iterator[str]:
     """Says in one sentence which voices that should differ are one model."""
     seats = dict.fromkeys(
         (seat.role, seat.agent, seat.lens, seat.routes[0])

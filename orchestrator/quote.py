@@ -10,7 +10,7 @@ the turns of others add.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import takewhile
@@ -57,6 +57,10 @@ class Range(NamedTuple, Generic[T]):
     low: T
     expected: T
     high: T
+
+
+# How debates go of which most is known already: all rounds are held, and at the highest all voters object.
+PACES = Range(Pace(SHORTEST, _LONG_TOKEN, None, (0,)), Pace(USUAL, _USUAL_TOKEN, None, (0,)), Pace(None, 1, None, (1,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,21 @@ def quote_of(plan: Plan, topic: str) -> Quote | None:
     expected = _total(_estimated(Imagined(plan, usual, head).batches(), _USUAL_TOKEN, _AROUND))
     high = _total(_bounded(Imagined(whole, most, flat).batches()))
     return _quoted(calls_of(plan), chain_of(plan), Range(low, expected, high), tuple(_unpriced(plan)))
+
+
+def quote_of_batches(asked: Range[Sequence[Sequence[Asked]]]) -> Quote:
+    """Estimates what calls take of which most is known, those of each of `PACES`, batch by batch."""
+    low, expected, high = asked
+    calls = [sum(map(len, batches)) for batches in asked]
+    chain = [sum(map(bool, batches)) for batches in asked]
+    routes = {request.model: request.endpoint for batches in asked for batch in batches for request, _ in batch}
+    taken = Range(
+        _total(_estimated(low, _LONG_TOKEN)),
+        _total(_estimated(expected, _USUAL_TOKEN, _AROUND)),
+        _total(_bounded(high)),
+    )
+    unpriced = (route for route in sorted(routes) if price_of(route, routes[route]) is None)
+    return _quoted(Span(min(calls), max(calls)), Span(min(chain), max(chain)), taken, tuple(unpriced))
 
 
 def quote_of_call(request: Request) -> Quote:

@@ -50,22 +50,22 @@ class Recalling:
     def recall(self, request: Request, step: Step | None) -> Heard | None:
         """What was heard already when the same was asked. What failed before it belongs to this draft too."""
         found = self._usable(request, step)
-        for past in self.calls.past(self.ask(request, step)):
+        for past in self._past(request, step):
             if past == found:
                 break
             self._count_in(past)
             answer = self._useless(past) if step is None else None
-            for again in self.calls.past(self.ask(asked_again(request, answer))) if answer else ():
+            for again in self._past(asked_again(request, answer)) if answer else ():
                 if again.failed or not self._is_of_use(again.text):
                     self._count_in(again)
         if found is None or found.reply is None:
             return None
         self.taken.append(found.reply.usage)
-        return Heard(found.reply, found.route, known=True)
+        return Heard(found.reply, found.route, known=found)
 
     def mended_before(self, request: Request) -> Answer | None:
         """An answer of no use that an earlier process got, if its second try, which was of use, is known too."""
-        for past in self.calls.past(self.ask(request)):
+        for past in self._past(request):
             answer = self._useless(past)
             if answer is not None and self._usable(asked_again(request, answer)) is not None:
                 return answer
@@ -73,8 +73,13 @@ class Recalling:
 
     def _usable(self, request: Request, step: Step | None = None) -> Past | None:
         """What was heard already when the same was asked, if it is of use."""
-        past = self.calls.past(self.ask(request, step))
+        past = self._past(request, step)
         return next((one for one in past if one.reply and (step or self._is_of_use(one.text))), None)
+
+    def _past(self, request: Request, step: Step | None = None) -> tuple[Past, ...]:
+        """What came when the same was asked: in this run, then in the debate that it replays."""
+        ask = self.ask(request, step)
+        return (*self.calls.past(ask), *self.calls.replayed.past(ask, self.assignment.seat))
 
     def _useless(self, past: Past) -> Answer | None:
         """What an earlier process was told again, where it was."""
@@ -88,8 +93,11 @@ class Recalling:
         return self.assignment.useless(text) is None
 
     def _count_in(self, past: Past) -> None:
-        """Counts a call for an earlier draft that brought nothing; a question is the same for every route."""
-        if past.number < self._began and past.number not in self._counted:
+        """Counts a call for an earlier draft that brought nothing; a question is the same for every route.
+
+        What brought nothing in another debate belongs to that one.
+        """
+        if past.thread is None and past.number < self._began and past.number not in self._counted:
             self._counted.add(past.number)
             self.tried.append(f"{past.route}: {past.failed or DegenerateReply.code}")
             self.taken += [past.usage] if past.usage else []

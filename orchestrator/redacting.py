@@ -20,8 +20,8 @@ from orchestrator.quotes import quotes_run
 
 
 class StillQuoted(TypedDict):
-    """An entry in which a run of the words still stands, of the debate, of an answer to a question about it or of a
-    debate that starts from its decision, and the command that redacts it too."""
+    """An entry in which a run of the words still stands, of the debate, of an answer to a question about it, of a
+    debate that starts from its decision or holds it again, and the command that redacts it too."""
 
     thread_id: str
     seq: int
@@ -82,7 +82,7 @@ def _redact(hall: Hall, thread_id: str, find: Callable[[Debate], Line], reason: 
     result = hall.tombstone(thread_id, target.entry.seq, reason)
     report_copies.forget(thread_id)
     debate = hall.debate(thread_id)
-    about = (*answers_to(hall, debate), *hall.reviews_of(thread_id))
+    about = (*answers_to(hall, debate), *hall.reviews_of(thread_id), *hall.replays_of(thread_id))
     quoting = tuple(line for told in (debate, *about) for line in _quoting(told, target.text or ""))
     still = [StillQuoted(thread_id=line.entry.thread_id, seq=line.entry.seq, command=command(line)) for line in quoting]
     return Redaction(debate, target, quoting, {**result, "still_quoted": still})

@@ -30,6 +30,7 @@ _NOTHING: dict[str, Any] = {
     "tokens": {"input": 0, "cached": 0, "output": 0},
     "cost_usd": "0",
     "quote": None,
+    "replay": None,
     "rehearsal": False,
     "degraded": False,
     "substitutions": [],
@@ -48,11 +49,13 @@ def decided(
     exit_code: int,
     uncertain: Sequence[Uncertain] = (),
     quote: dict[str, Any] | None = None,
+    replay: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The outcome of a run that came to its end; tokens and cost are those of all its calls, of every process.
 
     Args:
         quote: what it was to take, as `Quote.described` tells it.
+        replay: of a replay, how it differs from the debate that it replays.
     """
     plain = record.model_dump(mode="json", by_alias=True)
     return {
@@ -67,6 +70,7 @@ def decided(
         "turns": [_turn(line) for line in debate.turns],
         **_taken(spent),
         "quote": quote,
+        "replay": replay,
         "rehearsal": record.rehearsal,
         "degraded": bool(record.degraded),
         "uncertain": [_call(call) for call in uncertain],

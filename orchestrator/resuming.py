@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import route_names
 from orchestrator.plan import Changes, Plan
 from orchestrator.recipe import Recipe, load_recipe, with_ending
+from orchestrator.replayed import plan_in_force
 from orchestrator.runner import Run
 from orchestrator.shelves import folders
 from orchestrator.wanted import DEFAULT_MODELS, Wanted, bring_keys, endpoints_of, routing_of
@@ -82,8 +83,7 @@ def left_behind(hall: Hall, debate: Debate, pinned: str) -> Resumable:
     """
     thread_id = debate.state.thread_id
     journal = Journal.to_read(hall, thread_id)
-    changes = [Changes.model_validate_json(record.changes) for record in journal.begun if record.changes]
-    plan = reduce(Plan.with_changes, changes, Plan.decode(pinned))
+    plan = plan_in_force(Plan.decode(pinned), journal)
     folder = next((record.folder for record in reversed(journal.begun) if record.folder), None)
     adr = next((record.adr for record in reversed(journal.begun) if record.adr), None)
     return Resumable(debate, journal, plan, Path(folder) if folder else None, Path(adr) if adr else None)

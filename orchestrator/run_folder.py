@@ -32,6 +32,7 @@ FORMATS = ("json", "octave", "adr", "html")
 NAMES = {"json": "debate.json", "octave": "transcript.oct.md", "adr": "decision.md", "html": "report.html"}
 PLAN = "plan.yaml"
 UNUSED = "unused-drafts.json"
+DIFFERENCE = "difference.txt"  # of a replay: from the debate that it replays
 
 
 def require_unused(folder: Path) -> None:
@@ -40,7 +41,7 @@ def require_unused(folder: Path) -> None:
     Raises:
         UsageError: it holds the files of another run, which would be overwritten.
     """
-    taken = [name for name in (*NAMES.values(), PLAN, UNUSED) if os.path.lexists(folder / name)]
+    taken = [name for name in (*NAMES.values(), PLAN, UNUSED, DIFFERENCE) if os.path.lexists(folder / name)]
     if taken:
         raise UsageError(
             f"{folder} holds the files of another run ({', '.join(taken)}).", "Choose another --out, or move them."
@@ -91,6 +92,15 @@ def write_run(
 
         files[NAMES["json"]] = signed(files[NAMES["json"]], key)
     return write_atomically(prepare_folder(folder), {**files, PLAN: plan_yaml(plan, debate.opened.plan)})
+
+
+def write_difference(folder: Path, text: str) -> tuple[Path, ...]:
+    """Writes what differs between a replay and the debate that it replays.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
+    return write_atomically(prepare_folder(folder), {DIFFERENCE: text})
 
 
 def keep_drafts(folder: Path, drafts: Sequence[Draft], beside: str = "") -> tuple[Path, ...]:

@@ -365,6 +365,7 @@ def _with_checklist(draft: Draft | Failure, checklists: Mapping[str, Draft]) -> 
         usage=total((checklist.usage, draft.usage)),
         tried=(*checklist.tried, *draft.tried),
         summarised=draft.summarised or checklist.summarised,
+        reused=draft.reused + checklist.reused,
     )
 
 

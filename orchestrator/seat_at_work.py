@@ -83,6 +83,7 @@ class SeatAtWork:
     tried: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)  # routes whose window was too small
     streams_badly: bool = False  # as the newest call showed
+    reused: int = 0  # replies that the debate paid for which this one replays
     recalling: Recalling = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +109,14 @@ class SeatAtWork:
         self.by.paid.drafted(draft)
         told = _told(self.assignment, draft.route)
         self._emit(
-            DraftFinished(**told, answered=draft.answered, seconds=_since(began), **self._paid_now(), known=draft.known)
+            DraftFinished(
+                **told,
+                answered=draft.answered,
+                seconds=_since(began),
+                **self._paid_now(),
+                known=draft.known,
+                reused=draft.reused,
+            )
         )
         return draft
 
@@ -172,7 +180,8 @@ class SeatAtWork:
             usage=total(self.taken),
             tried=tuple(self.tried),
             summarised=summary.turns if summary else None,
-            known=heard.known,
+            known=heard.known is not None and heard.known.thread is None,
+            reused=self.reused,
         )
 
     async def _mended(self, request: Request, first: Answer) -> Answer:
@@ -218,6 +227,7 @@ class SeatAtWork:
         """Asks until an answer comes, the kind of failure says that it will not, or the run's time is over."""
         known = self.recalling.recall(request, step)
         if known is not None:
+            await self._reuse(self.recalling.ask(request, step), known)
             return known
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, ModelError)),
@@ -235,6 +245,12 @@ class SeatAtWork:
                 raise
             self._tell_again(request, error, retrying.statistics["attempt_number"], 0)
         return await self._patiently(replace(request, shape=None), None, step)
+
+    async def _reuse(self, ask: Ask, heard: Heard) -> None:
+        """Writes down what another debate has paid for."""
+        if heard.known is not None and heard.known.thread is not None:
+            await self.by.calls.reuse(ask, heard.known)
+            self.reused += 1
 
     async def _attempt(self, request: Request, tickets: Iterator[Ticket], step: Step | None) -> Heard:
         """One call; what it took counts, whether its answer is of use or not."""

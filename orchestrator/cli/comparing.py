@@ -36,9 +36,18 @@ def compare(a: str, b: str) -> tuple[dict[str, Any], str]:
         UnknownThread, UsageError, InvalidInput: one of them is no debate.
         LedgerBroken: the ledger of one does not verify.
     """
-    first, second = record_of(_debate(a)), record_of(_debate(b))
+    return compared(_debate(a), _debate(b), (a, b))
+
+
+def compared(a: Debate, b: Debate, sources: tuple[str, str]) -> tuple[dict[str, Any], str]:
+    """The same of two debates that were found.
+
+    Args:
+        sources: where.
+    """
+    first, second = record_of(a), record_of(b)
     found = difference(first, second)
-    sides = {"a": _side(a, first), "b": _side(b, second)}
+    sides = {"a": _side(sources[0], first), "b": _side(sources[1], second)}
     return {"schema": SCHEMA, **sides, **_rounded(found)}, "\n".join(_lines(first, second, found)) + "\n"
 
 

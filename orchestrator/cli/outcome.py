@@ -17,6 +17,7 @@ import anyio
 from orchestrator import result, run_folder
 from orchestrator.budget import total_bound
 from orchestrator.cli import recording
+from orchestrator.cli.against import against_the_replayed
 from orchestrator.cli.deciding import short_decision, stands_on_a_terminal, where_to_read, whole_decision
 from orchestrator.cli.ending import Exit, ended_as, exit_code, plain_group
 from orchestrator.cli.event_log import STANDARD_OUTPUT
@@ -147,10 +148,12 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     problem: UsageError | None = None
     shortly = not call.quiet and stands_on_a_terminal()
     kept: Kept | None = None
+    against = against_the_replayed(ended.debate)
     try:
         formats = call.formats or run_folder.FORMATS
         files = run_folder.write_run(place.folder, formats, ended.debate, record, plan, place.key)
         files += run_folder.keep_drafts(place.folder, ended.unused)
+        files += run_folder.write_difference(place.folder, against.text) if against else ()
         kept = recording.kept(place.adr, record, ended.debate)
         files += kept.files if kept else ()
     except UsageError as error:
@@ -159,11 +162,13 @@ def finished(call: Call, plan: Plan, ended: Run, place: Place) -> int:
     again = f"write its files again: run-debate --resume {record.thread_id} --out DIR"
     try:
         if call.as_json:
-            outcome = result.decided(ended.debate, record, ended.spent, files, code, ended.uncertain, place.quoted)
+            taken = (ended.spent, files, code, ended.uncertain, place.quoted)
+            outcome = result.decided(ended.debate, record, *taken, replay=against.members if against else None)
             answer(json_text(outcome if problem is None else {**outcome, "error": result.told(problem)}))
         elif call.events != STANDARD_OUTPUT:
             told = short_decision if shortly else whole_decision
-            answer(f"{visible(told(ended.debate, record, plan))}\n")
+            beside = f"\n{against.text}" if against else ""
+            answer(visible(f"{told(ended.debate, record, plan)}\n{beside}"))
     except UsageError as error:
         if problem is None:
             problem, code, again = error, Exit.FAILED, f"read it: debate-hall show {record.thread_id}"

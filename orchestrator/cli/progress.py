@@ -64,6 +64,8 @@ def _(event: events.LimitReached) -> str:
 def _(event: events.DraftFinished) -> str:
     if event.known:
         return f"  {_who(event)} {_done(event.step)} before the run was resumed, {event.answered}"
+    if event.reused and not event.input:
+        return f"  {_who(event)} {_done(event.step)} in the debate that this one replays, {event.answered}"
     thinking = f" ({event.thinking:,} thinking)" if event.thinking else ""
     tokens = f"{event.input:,} tokens in ({event.cached:,} cached), {event.output:,} out{thinking}"
     return f"  {_who(event)} {_done(event.step)} in {event.seconds:.1f} s, {tokens}, {event.answered}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -67,7 +67,7 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
         call.tell(f"quote: {place.quote}")
     place.telling = telling(plan, quiet=call.quiet, colour=call.colour, events=call.events)
     with Hall.open() as hall:
-        ended = _held(call, topic, plan, hall, place)
+        ended = held_anew(call, topic, plan, hall, place, ids_for(topic, datetime.now().astimezone().date()))
     return finished(call, plan, ended, place)
 
 
@@ -99,9 +99,13 @@ def _working_folder() -> Path:
         raise UsageError("The working folder is gone.", "Change to one that is there.") from error
 
 
-def _held(call: Call, topic: str, plan: Plan, hall: Hall, place: Place) -> Run:
-    """Holds the debate under the id that was asked for, else under the first free one of the topic's."""
-    for thread_id in _candidates(call, topic, hall):
+def held_anew(call: Call, topic: str, plan: Plan, hall: Hall, place: Place, ids: Iterable[str]) -> Run:
+    """Opens a debate and holds it, under the id that was asked for, else under the first free one.
+
+    Args:
+        ids: those to try, without end.
+    """
+    for thread_id in _candidates(call, ids, hall):
         try:
             with folder_to_fill(call.out or default_folder(thread_id)) as place.folder:
                 call.tell(f"thread {thread_id}")
@@ -127,11 +131,11 @@ def _absolute(folder: Path | None) -> str | None:
     return str(folder.resolve()) if folder else None
 
 
-def _candidates(call: Call, topic: str, hall: Hall) -> Iterator[str]:
+def _candidates(call: Call, ids: Iterable[str], hall: Hall) -> Iterator[str]:
     if call.thread_id is not None:
         yield call.thread_id
         return
-    for thread_id in ids_for(topic, datetime.now().astimezone().date()):
+    for thread_id in ids:
         free = call.out is not None or not os.path.lexists(default_folder(thread_id))
         if free and not _is_taken(hall, thread_id):
             yield thread_id

@@ -39,6 +39,7 @@ from orchestrator.decision.seating import (
     attempts_of,
     contributions,
     cost_of,
+    reused_in,
     seats_of,
     substitutions_of,
     tokens_of,
@@ -68,7 +69,8 @@ class DecisionRecord(Part):
     assumptions, reversibility and confidence are Door's too. `incomplete` says what of it does not hold against the
     ledger. `agreed` is None where nobody was to vote. `degraded` says which seats are missing and why, `closed_early`
     at which limit Door closed before the plan's end; `turns_not_needed` are those that an early close left out;
-    `uncertain` are calls whose outcome nobody knows, `changes` what a resumed run did otherwise than the pinned plan.
+    `uncertain` are calls whose outcome nobody knows, `changes` what a resumed run did otherwise than the pinned plan;
+    of a replay so many replies are `reused`, which cost nothing here: the debate that it replays paid for them.
     """
 
     schema_: Literal["run-debate/record/v1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
@@ -108,6 +110,7 @@ class DecisionRecord(Part):
     substitutions: tuple[Substitution, ...]
     attempts: tuple[Attempts, ...]
     resumed: int
+    reused: int = 0
     uncertain: tuple[str, ...]
     changes: tuple[str, ...]
     tokens: Tokens
@@ -126,6 +129,11 @@ class DecisionRecord(Part):
     def reviews(self) -> Link | None:
         """Of a review: the debate whose decision it starts from."""
         return self.link if self.link is not None and self.link.kind is LinkKind.REVIEWS else None
+
+    @property
+    def replays(self) -> Link | None:
+        """Of a replay: the debate that it holds again."""
+        return self.link if self.link is not None and self.link.kind is LinkKind.REPLAYS else None
 
     @property
     def relation(self) -> str | None:
@@ -242,6 +250,7 @@ def _of_the_voices(written: Sequence[Contribution]) -> dict[str, Any]:
         "seats": tuple(seats_of(written)),
         "substitutions": tuple(substitutions_of(written)),
         "attempts": tuple(attempts_of(written)),
+        "reused": reused_in(written),
         "tokens": tokens_of(written),
         "cost_usd": cost_of(written),
     }

@@ -161,6 +161,11 @@ def cost_of(written: Sequence[Contribution]) -> Decimal | None:
     return None if None in costs else sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))
 
 
+def reused_in(written: Sequence[Contribution]) -> int:
+    """How many replies the debate paid for that this one replays."""
+    return sum(one.seat.reused or 0 for one in written if one.seat)
+
+
 def missing(debate: Debate) -> set[str]:
     """The slots of the seats that could not be heard, and without which their round or ballot went on."""
     return {line.note.slot for line in debate.notes(About.MISSING) if line.note.slot}

@@ -17,6 +17,7 @@ from orchestrator.hall.debate import ANSWER, Debate, answer_to
 from orchestrator.hall.entries import Note, Refined, SeatRecord, Vote
 from orchestrator.hall.terms import About, Role, Status
 from orchestrator.plan import Plan
+from orchestrator.wording import counted
 
 INCOMPLETE = "What is incomplete"  # the heading of the list
 
@@ -47,6 +48,9 @@ def marks_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
     if record.reviews is not None:
         does = record.relation or "reviews"
         yield Mark(does.upper(), f"it {does} the decision of {record.reviews}.")
+    if record.replays is not None:
+        again = f"it holds {record.replays} again with something changed, and supersedes nothing"
+        yield Mark("REPLAY", f"{again}; {counted(record.reused, 'reply', 'replies')} of that debate are reused.")
     if record.degraded:
         yield Mark("DEGRADED", " ".join(record.degraded))
     if record.closed_early is not None:

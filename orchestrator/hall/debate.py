@@ -331,6 +331,12 @@ class Debate:
         return link if link is not None and link.kind is LinkKind.REVIEWS else None
 
     @property
+    def replays(self) -> Link | None:
+        """Of a replay: the debate that it holds again with something changed."""
+        link = self.opened.link
+        return link if link is not None and link.kind is LinkKind.REPLAYS else None
+
+    @property
     def closing(self) -> Line | None:
         return self.at(self.state.closing_seq)
 

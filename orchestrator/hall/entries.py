@@ -39,6 +39,7 @@ class SeatRecord:
     tried: tuple[str, ...] | None = None  # the calls that brought no turn, `route: what went wrong`, in their order
     summarised: int | None = None  # so many of the oldest turns it read in a summary: its model's window was too small
     thinking: int | None = None  # of the tokens out, those that were thought and not said
+    reused: int | None = None  # replies behind it that were bought in the debate that this one replays
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,24 @@ class Outcome:
     thinking: int | None = None
 
 
-Record = Begun | Intent | Outcome
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reused:
+    """A call that was not made: the debate that this one replays had asked the same, and its reply was taken.
+
+    `number` is that of the reply's record in the journal of `thread`.
+    """
+
+    kind: ClassVar[str] = "reused"
+    epoch: int
+    at: str
+    slot: str
+    step: str
+    route: str
+    thread: str
+    number: int
+
+
+Record = Begun | Intent | Outcome | Reused
 
 _KINDS = {record.kind: record for record in get_args(Record)}
 
@@ -158,7 +175,7 @@ def _digest_of(record: Record) -> str | None:
             return record.request
         case Outcome():
             return record.digest
-        case Begun():
+        case Begun() | Reused():
             return None
 
 

@@ -18,7 +18,7 @@ from orchestrator.hall.ledger import StoredLine
 from orchestrator.hall.runs import Life, RunDesk
 from orchestrator.hall.search import Query
 from orchestrator.hall.store import Listed, Store
-from orchestrator.hall.terms import Status
+from orchestrator.hall.terms import LinkKind, Status
 
 
 class Reader:
@@ -59,13 +59,15 @@ class Reader:
         Raises:
             UnknownThread
         """
-        found = []
-        for linked in self._store.linked_to(thread_id):
-            with suppress(HallError):
-                debate = self.debate(linked)
-                if debate.reviews is not None:
-                    found.append(debate)
-        return found
+        return self._linked_to(thread_id, LinkKind.REVIEWS)
+
+    def replays_of(self, thread_id: str) -> list[Debate]:
+        """Returns the debates that hold a debate again, the oldest first; a damaged one hides no other.
+
+        Raises:
+            UnknownThread
+        """
+        return self._linked_to(thread_id, LinkKind.REPLAYS)
 
     def list_debates(
         self,
@@ -185,6 +187,15 @@ class Reader:
             LedgerBroken, UnknownThread
         """
         return self._with_journal(thread_id)[1]
+
+    def _linked_to(self, thread_id: str, kind: LinkKind) -> list[Debate]:
+        found = []
+        for linked in self._store.linked_to(thread_id):
+            with suppress(HallError):
+                debate = self.debate(linked)
+                if debate.opened.link is not None and debate.opened.link.kind is kind:
+                    found.append(debate)
+        return found
 
     def _with_journal(self, thread_id: str) -> tuple[Debate, tuple[JournalLine, ...]]:
         rows = self._store.journal(thread_id)  # first: of texts that a redaction takes meanwhile, the debate says why

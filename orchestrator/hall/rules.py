@@ -207,7 +207,7 @@ def _is_numbered_next(state: State, body: Turn) -> None:
 def _counts_are_counts(state: State, body: Any) -> None:
     seat = body.seat
     counts = [getattr(body, name, None) for name in ("token_input", "token_output", "token_total")]
-    counts += [seat.input, seat.cached, seat.output, seat.summarised, seat.thinking] if seat else []
+    counts += [seat.input, seat.cached, seat.output, seat.summarised, seat.thinking, seat.reused] if seat else []
     if any(count is not None and not 0 <= count <= MAX_COUNT for count in counts):
         raise InvalidInput(f"A number of tokens is 0 to {MAX_COUNT:,}.")
     if seat and seat.cost is not None and not re.fullmatch(r"[0-9]+(\.[0-9]+)?", seat.cost):

@@ -53,6 +53,7 @@ class LinkKind(StrEnum):
 
     ANSWERS = "answers"  # its topic is a question about that debate, asked after the fact
     REVIEWS = "reviews"  # it starts from that debate's decision, and supersedes or confirms it
+    REPLAYS = "replays"  # it is that debate held again with something changed; what does not hang on it is reused
 
 
 class About(StrEnum):

@@ -1,13 +1,17 @@
-"""Speak: say something in a debate, ask about one."""
+"""Speak: say something in a debate, ask about one, hold one again."""
 
 from __future__ import annotations
 
+import os
 import sys
 from decimal import Decimal
+from pathlib import Path
+from typing import Literal
 
 import click
 
-from orchestrator.cli.amounts import DOLLARS
+from orchestrator.cli.amounts import DOLLARS, SECONDS, TOKENS
+from orchestrator.cli.completing import files
 from orchestrator.cli.group import AS_JSON, MODELS, THREAD, command
 
 
@@ -89,5 +93,85 @@ def ask(
     sys.exit(inquire(Inquirer(thread_id, wanted, as_json, quiet)))
 
 
-for function in (say, ask):
+@click.option("--no-color", is_flag=True, help="Tell of the run in plain lines, on a terminal too.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the decision and what differs, and nothing else.")
+@click.option(
+    "--events", metavar="FILE|-", shell_complete=files, help="Append what happens to FILE, one JSON object a line."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, on failure too.")
+@click.option("--dry-run", is_flag=True, help="Show which calls would be new, and what they take; ask no model.")
+@click.option(
+    "--on-failure",
+    type=click.Choice(["pause", "degrade"]),
+    help="When a seat fails for good: pause, or go on without it. [the debate's]",
+)
+@click.option("--assume-price", metavar="IN/OUT", help="What a model of unknown price costs: USD per million tokens.")
+@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Run for at most so long. [the debate's]")
+@click.option("--token-limit", type=TOKENS, metavar="N", help="Take at most so many new tokens. [the debate's]")
+@click.option("--cost-limit", type=DOLLARS, metavar="USD", help="Spend at most this on what is new. [the debate's]")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(["json", "octave", "adr", "html"]),
+    help="Files to write. [all]",
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[default: ./debates/<thread id>]")
+@click.option("--thread-id", "new_id", metavar="ID", help="[default: THREAD-replay-1]")
+@MODELS
+@click.option("--without", multiple=True, metavar="E2", help="Take this evidence off the table.")
+@click.option("--agent", "agents", multiple=True, metavar="SEAT=AGENT", help="Seat another agent: door=synthesizer.")
+@click.option(
+    "--swap",
+    "swaps",
+    multiple=True,
+    metavar="SEAT=MODEL",
+    help="Ask another model for a seat, wall[1]=MODEL, or for all of a role, wall=MODEL; again for a fallback.",
+)
+@THREAD
+def replay(
+    thread_id: str,
+    swaps: tuple[str, ...],
+    agents: tuple[str, ...],
+    without: tuple[str, ...],
+    models: str,
+    new_id: str | None,
+    out: Path | None,
+    formats: tuple[str, ...],
+    cost_limit: Decimal | None,
+    token_limit: int | None,
+    time_limit: float | None,
+    assume_price: str | None,
+    on_failure: Literal["pause", "degrade"] | None,
+    dry_run: bool,
+    as_json: bool,
+    events: str | None,
+    quiet: bool,
+    no_color: bool,
+) -> None:
+    """Hold a debate again with something changed, and show what that changes in the decision, and at whose turn first.
+
+    A new thread, linked to THREAD, reuses every reply that does not hang on the change; only the others are paid for.
+    It stops and is resumed as any run (run-debate --resume). Exit codes are those of run-debate.
+
+    Examples:
+        debate-hall replay 2026-01-06-billing --swap "wall[1]=openai/gpt-4.1" --dry-run
+        debate-hall replay 2026-01-06-billing --agent door=synthesizer --cost-limit 0.50
+        debate-hall replay 2026-01-06-billing --without E2
+    """
+    from orchestrator.cli.outcome import Call
+    from orchestrator.cli.replaying import replay as hold_again
+    from orchestrator.recipe import Limits
+    from orchestrator.replaying import ReplayWanted
+
+    if events == "-" and as_json:
+        raise click.UsageError("--json and --events - cannot both have standard output; name a file for the events.")
+    folder = Path(os.path.expanduser(out)) if out is not None else None
+    call = Call(new_id, folder, formats, False, dry_run, as_json, quiet, not no_color, events)
+    limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
+    wanted = ReplayWanted(swaps, agents, without, models, limits, assume_price, on_failure)
+    sys.exit(hold_again(call, thread_id, wanted))
+
+
+for function in (say, ask, replay):
     command(function)
