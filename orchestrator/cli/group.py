@@ -74,7 +74,7 @@ def _complaints_told(as_json: bool) -> Iterator[None]:
 
 @click.group(
     cls=_Hall,
-    purposes=("Look", "Speak", "Review", "Keep", "Set up"),
+    purposes=("Look", "Speak", "Review", "Evaluate", "Keep", "Set up"),
     more={
         "Files": FILES,
         "Environment": ENVIRONMENT,

@@ -21,8 +21,10 @@ from orchestrator.errors import ConfigurationError
 from orchestrator.evaluate.answer import OTHER
 from orchestrator.evidence import Evidence, gather
 from orchestrator.recipe import Line
+from orchestrator.shelves import bundled
 from orchestrator.strict_yaml import Shape, fault, load, read
 
+BUNDLED = "bundled"
 FILE, DOCS = "brief.yaml", "docs"
 RECORD = "adr-"  # so begin the names of documents that record an earlier decision
 
@@ -198,6 +200,25 @@ def load_brief(folder: Path) -> Brief:
     return brief
 
 
+def folder_of(briefs: str) -> Path:
+    """The folder of a set of briefs: a path, or `bundled` for those that come with the program."""
+    return bundled("evals") / "briefs" if briefs == BUNDLED else Path(briefs)
+
+
+def brief_folders(folder: Path) -> tuple[Path, ...]:
+    """The folders of a set, one for each brief, by name.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if not folder.is_dir():
+        raise ConfigurationError("There is no such folder.", "Name a folder of briefs.", source=str(folder))
+    found = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    if not found:
+        raise ConfigurationError("There is no brief in it.", f"Each is a folder with a {FILE}.", source=str(folder))
+    return tuple(found)
+
+
 def load_briefs(folder: Path, ids: Sequence[str] = ()) -> tuple[Brief, ...]:
     """Loads the briefs of a folder by name, or those of them that are named.
 
@@ -207,17 +228,12 @@ def load_briefs(folder: Path, ids: Sequence[str] = ()) -> tuple[Brief, ...]:
     Raises:
         ConfigurationError: there is none, or none of that name, or one says something wrong.
     """
-    if not folder.is_dir():
-        raise ConfigurationError("There is no such folder.", "Name a folder of briefs.", source=str(folder))
-    names = sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    if not names:
-        raise ConfigurationError("There is no brief in it.", f"Each is a folder with a {FILE}.", source=str(folder))
+    folders = brief_folders(folder)
     for id in ids:
-        if not any(_goes_by(name, id) for name in names):
-            raise ConfigurationError(
-                f"There is no brief {id!r:.80}.", f"There are {', '.join(names)}.", source=str(folder)
-            )
-    return tuple(load_brief(folder / name) for name in names if not ids or any(_goes_by(name, id) for id in ids))
+        if not any(_goes_by(each.name, id) for each in folders):
+            cure = f"There are {', '.join(each.name for each in folders)}."
+            raise ConfigurationError(f"There is no brief {id!r:.80}.", cure, source=str(folder))
+    return tuple(load_brief(each) for each in folders if not ids or any(_goes_by(each.name, id) for id in ids))
 
 
 def _goes_by(name: str, id: str) -> bool:

@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -53,6 +53,13 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.cell}: {self.step}"
+
+
+class Begun(Shape):
+    """A process has begun to ask, with the keys that these variables hold; which routes were asked hangs on that."""
+
+    kind: Literal["begun"] = "begun"
+    variables: tuple[str, ...]
 
 
 class Asked(Shape):
@@ -135,7 +142,9 @@ class Failed(Shape):
         return kind(self.message, model=self.route, usage=usage, text=self.text, maybe_billed=self.maybe_billed)
 
 
-_Line = TypeAdapter[Asked | Replied | Failed](Annotated[Asked | Replied | Failed, Field(discriminator="kind")])
+_Line = TypeAdapter[Begun | Asked | Replied | Failed](
+    Annotated[Begun | Asked | Replied | Failed, Field(discriminator="kind")]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +170,21 @@ class Cassette:
     """The calls of one evaluation. One process writes it; threads may share it.
 
     Args:
-        calls: those that were made already.
+        lines: what stands in it already.
         file: where lines are added; None: nothing may be.
+
+    Attributes:
+        begun: who asked last; None: nobody yet.
+
     """
 
-    def __init__(self, calls: Iterable[Call] = (), file: int | None = None) -> None:
-        self._calls = {call.asked.number: call for call in calls}
+    def __init__(self, lines: Iterable[Begun | Asked | Replied | Failed] = (), file: int | None = None) -> None:
+        self.begun: Begun | None = None
+        self._calls: dict[int, Call] = {}
         self._numbers: defaultdict[Place, list[int]] = defaultdict(list)
         self._file, self._lock = file, Lock()
-        for number, call in self._calls.items():
-            self._numbers[call.asked.place].append(number)
+        for line in lines:
+            self._add(line)
 
     @classmethod
     def recording(cls, folder: Path) -> Cassette:
@@ -189,7 +203,7 @@ class Cassette:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             data = path.read_bytes()
             whole = data.rfind(b"\n") + 1
-            calls = _calls_in(data[:whole], path)
+            cassette = cls(_lines_in(data[:whole], path), file)
             os.ftruncate(file, whole)
         except BlockingIOError as error:
             os.close(file)
@@ -197,7 +211,7 @@ class Cassette:
         except BaseException:
             os.close(file)
             raise
-        return cls(calls, file)
+        return cassette
 
     @classmethod
     def to_replay(cls, folder: Path) -> Cassette:
@@ -212,7 +226,7 @@ class Cassette:
         except OSError as error:
             cure = "Leave out --replay, so that one is made."
             raise ConfigurationError(f"cannot be read: {error.strerror}.", cure, source=str(path)) from error
-        return cls(_calls_in(data[: data.rfind(b"\n") + 1], path))
+        return cls(_lines_in(data[: data.rfind(b"\n") + 1], path))
 
     def __enter__(self) -> Self:
         return self
@@ -233,6 +247,17 @@ class Cassette:
         with self._lock:
             return tuple(self._calls[number] for number in self._numbers.get(place, ()))
 
+    def begin(self, variables: Iterable[str]) -> None:
+        """Writes down who asks from here on, where that is another than before.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        begun = Begun(variables=tuple(sorted(variables)))
+        if begun != self.begun:
+            self._write(begun)
+            self._add(begun)
+
     def asked(self, place: Place, request: Request, bound: Bound, began: float) -> int:
         """Writes down that a call will be made; returns its number.
 
@@ -251,8 +276,7 @@ class Cassette:
                 cost_usd=bound.cost_usd,
             )
             self._write(line)
-            self._calls[line.number] = Call(line)
-            self._numbers[place].append(line.number)
+            self._add(line)
             return line.number
 
     def replied(self, number: int, reply: Reply, seconds: float) -> None:
@@ -294,7 +318,17 @@ class Cassette:
     def _end(self, outcome: Replied | Failed) -> None:
         with self._lock:
             self._write(outcome)
-            self._calls[outcome.number] = replace(self._calls[outcome.number], outcome=outcome)
+            self._add(outcome)
+
+    def _add(self, line: Begun | Asked | Replied | Failed) -> None:
+        match line:
+            case Begun():
+                self.begun = line
+            case Asked():
+                self._calls[line.number] = Call(line)
+                self._numbers[line.place].append(line.number)
+            case _:
+                self._calls[line.number] = replace(self._calls[line.number], outcome=line)
 
     def _write(self, line: Shape) -> None:
         assert self._file is not None, "what is replayed is not written"
@@ -320,18 +354,20 @@ def digest_of(request: Request) -> str:
     return f"sha256:{hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()}"
 
 
-def _calls_in(data: bytes, path: Path) -> Sequence[Call]:
-    calls: dict[int, Call] = {}
-    for line_number, text in enumerate(data.splitlines(), 1):
+def _lines_in(data: bytes, path: Path) -> Iterator[Begun | Asked | Replied | Failed]:
+    asked: set[int] = set()
+    for number, text in enumerate(data.splitlines(), 1):
         try:
             line = _Line.validate_json(text)
-            if isinstance(line, Asked):
-                calls[line.number] = Call(line)
-            else:
-                calls[line.number] = replace(calls[line.number], outcome=line)
-        except (ValidationError, KeyError) as error:
-            cure = "Restore the file, or choose another folder with --out."
-            raise ConfigurationError(
-                "This is no line of a cassette.", cure, source=str(path), line=line_number
-            ) from error
-    return list(calls.values())
+        except ValidationError as error:
+            raise _no_line(path, number) from error
+        if isinstance(line, Asked):
+            asked.add(line.number)
+        elif not isinstance(line, Begun) and line.number not in asked:
+            raise _no_line(path, number)
+        yield line
+
+
+def _no_line(path: Path, line: int) -> ConfigurationError:
+    cure = "Restore the file, or choose another folder with --out."
+    return ConfigurationError("This is no line of a cassette.", cure, source=str(path), line=line)

@@ -91,7 +91,7 @@ class _Held:
         repeats = range(1, plan.repeats + 1)
         cells = [Cell(brief.id, arm.name, repeat) for brief, arm, repeat in product(plan.briefs, plan.arms, repeats)]
         results = Results(
-            briefs=str(plan.folder),
+            briefs=plan.folder,
             ids=tuple(brief.id for brief in plan.briefs),
             arms=tuple(arm.name for arm in plan.arms),
             repeats=plan.repeats,

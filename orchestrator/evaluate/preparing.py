@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -12,12 +12,14 @@ from orchestrator.errors import UsageError
 from orchestrator.evaluate.arm import Arm, arms_named
 from orchestrator.evaluate.arms import Allowed
 from orchestrator.evaluate.asked import fence_of, topic_of
-from orchestrator.evaluate.brief import Brief, load_briefs
+from orchestrator.evaluate.brief import Brief, folder_of, load_briefs
 from orchestrator.evaluate.planted import require_sound
 from orchestrator.hall.terms import Role
+from orchestrator.models.key_names import KEYS
 from orchestrator.plan import Plan
 from orchestrator.quote import quote_of
 from orchestrator.recipe import Limits, load_recipe
+from orchestrator.route import Route
 from orchestrator.wanted import DEFAULT_MODELS, Wanted, prepare_recipe
 
 DEFAULT_RECIPE = "standard"  # whose routes are asked and whose cost is equalled, where no arm is a recipe
@@ -28,18 +30,18 @@ class Sought:
     """What was asked for.
 
     Args:
-        briefs: a folder of them, and `ids`, those of it that are asked; none named are all.
+        briefs: a folder of them, or `bundled`, and `ids`, those of it that are asked; none named are all.
         arms: their names, several in one text with commas between.
-        limit_usd: what all calls together may take.
+        limit_usd: what all calls together may take; None where none is made.
         repeats: how often each arm answers each brief.
         equal_to: the recipe whose cost `refine` and `majority` equal and whose routes all but recipes ask; None: that
             of the first arm that is one.
         models, voices, assumed: as `wanted.Wanted` says.
     """
 
-    briefs: Path
+    briefs: str
     arms: Sequence[str]
-    limit_usd: Decimal
+    limit_usd: Decimal | None
     ids: Sequence[str] = ()
     repeats: int = 1
     equal_to: str | None = None
@@ -53,18 +55,23 @@ class Evaluation:
     """All that an evaluation goes by.
 
     Args:
+        folder: that of the briefs, as it was named.
         plans: of each recipe, without a brief.
         equal_to: the recipe whose cost is equalled.
     """
 
-    folder: Path
+    folder: str
     models: str
     briefs: tuple[Brief, ...]
     arms: tuple[Arm, ...]
     plans: Mapping[str, Plan]
     equal_to: str
     repeats: int
-    limit_usd: Decimal
+    limit_usd: Decimal | None
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(cost_usd=self.limit_usd)
 
     @property
     def measured(self) -> Arm | None:
@@ -73,8 +80,7 @@ class Evaluation:
 
     def plan(self, arm: Arm, brief: Brief) -> Plan:
         """What an arm goes by at a brief."""
-        plan = self.plans[arm.recipe or self.equal_to]
-        return plan.model_copy(update={"evidence": brief.documents, "fence": fence_of(brief)})
+        return self._with(self.plans[arm.recipe or self.equal_to], brief)
 
     def quoted(self, brief: Brief) -> Allowed:
         """What the recipe whose cost is equalled would take on a brief.
@@ -82,12 +88,16 @@ class Evaluation:
         Raises:
             UsageError: nobody can tell.
         """
-        plan = self.plans[self.equal_to].model_copy(update={"evidence": brief.documents, "fence": fence_of(brief)})
+        plan = self._with(self.plans[self.equal_to], brief)
         quote = quote_of(plan, topic_of(brief))
         if quote is None or quote.cost_usd is None:
             cure = f"Make it an arm, recipe:{self.equal_to}, so that its cost is measured."
             raise UsageError(f"What {self.equal_to} would cost cannot be quoted.", cure)
         return Allowed(quote.cost_usd.expected, quote.tokens.expected)
+
+    @staticmethod
+    def _with(plan: Plan, brief: Brief) -> Plan:
+        return plan.model_copy(update={"evidence": brief.documents, "fence": fence_of(brief)})
 
 
 def prepare(sought: Sought, environment: MutableMapping[str, str], base: Path) -> Evaluation:
@@ -100,9 +110,10 @@ def prepare(sought: Sought, environment: MutableMapping[str, str], base: Path) -
     Raises:
         UsageError: it cannot be as it was asked for; nothing was asked of any model.
     """
-    briefs = load_briefs(sought.briefs, sought.ids)
+    folder = folder_of(sought.briefs)
+    briefs = load_briefs(folder, sought.ids)
     for brief in briefs:
-        require_sound(brief, sought.briefs / brief.id)
+        require_sound(brief, folder / brief.id)
     arms = arms_named(sought.arms)
     recipes = [arm.recipe for arm in arms if arm.recipe]
     equal_to = sought.equal_to or (recipes[0] if recipes else DEFAULT_RECIPE)
@@ -126,3 +137,21 @@ def _plan(name: str, sought: Sought, environment: MutableMapping[str, str], base
         raise UsageError("A rehearsal decides nothing, so there is nothing to evaluate.", "Name models.")
     require_prices(plan.endpoints_in_use.items(), Limits(cost_usd=sought.limit_usd))
     return plan
+
+
+def keys_in(evaluation: Evaluation, environment: Mapping[str, str]) -> frozenset[str]:
+    """The variables that hold the keys with which an evaluation asks."""
+    routes = (Route(*each) for plan in evaluation.plans.values() for each in plan.endpoints_in_use.items())
+    groups = (group for route in routes for group in route.needed_variables)
+    return frozenset(name for group in groups for name in group if environment.get(name, "").strip())
+
+
+def as_recorded(environment: Mapping[str, str], variables: Iterable[str]) -> dict[str, str]:
+    """The environment with those keys and no others, so that the same routes are chosen; what is replayed needs none.
+
+    Args:
+        variables: the names of those that were there when it was recorded.
+    """
+    keys = {name for names in KEYS.values() for name in names}
+    kept = {name: value for name, value in environment.items() if name not in keys}
+    return {**kept, **{name: environment.get(name) or "replayed" for name in variables}}

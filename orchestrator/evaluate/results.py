@@ -94,7 +94,7 @@ class Results(Shape):
     """An evaluation, as far as it came.
 
     Args:
-        briefs: their folder, as it was named, and `ids`, those of it that were asked.
+        briefs: their folder, as it was named (`brief.folder_of` finds it), and `ids`, those of it that were asked.
         arms: in the order in which they were named.
         repeats: how often each was to answer each brief.
         models: what was named for `--models`.
@@ -110,6 +110,10 @@ class Results(Shape):
     models: str
     results: tuple[Result, ...]
     missing: Annotated[int, Field(ge=0)] = 0
+
+    def of(self, arm: str) -> tuple[Result, ...]:
+        """What one arm reached."""
+        return tuple(result for result in self.results if result.arm == arm)
 
     @property
     def text(self) -> str:
