@@ -81,9 +81,9 @@ def test_every_option_of_a_debate_stands_under_a_heading() -> None:
 
 def test_the_commands_stand_by_what_people_come_for() -> None:
     purposes = debate_hall.by_purpose()
-    assert [purpose for purpose in ("Look", "Speak", "Review", "Keep", "Set up") if purpose in purposes] == list(
-        purposes
-    )
+    assert [
+        purpose for purpose in ("Look", "Speak", "Review", "Evaluate", "Keep", "Set up") if purpose in purposes
+    ] == list(purposes)
     assert set().union(*purposes.values()) == set(debate_hall.commands)
     assert "list" in purposes["Look"]
     assert "verify" in purposes["Keep"]

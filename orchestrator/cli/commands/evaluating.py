@@ -13,7 +13,7 @@ from orchestrator.cli.completing import files
 from orchestrator.cli.group import AS_JSON, MODELS, command, debate_hall
 from orchestrator.cli.help import Contents
 
-FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.group("eval", cls=Contents)
