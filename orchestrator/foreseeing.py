@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import anyio
+
 from orchestrator.calls import NOTHING_KEPT, Kept
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Assignment, Draft, Failure
@@ -56,7 +58,10 @@ async def foresee(plan: Plan, topic: str, replayed: Replayed, link: Link) -> For
         replayed: what it may take.
         link: to the debate that it replays.
     """
-    low, usual, high = [await _gone_through(plan, topic, replayed, link, pace) for pace in PACES]
+    low, usual, high = Range(*map(_Filler, PACES))
+    async with anyio.create_task_group() as group:
+        for filler in (low, usual, high):
+            group.start_soon(_go_through, plan, topic, replayed, link, filler)
     quote = quote_of_batches(Range(low.batches, usual.batches, high.batches))
     return Foreseen(tuple(usual.new), usual.reused, quote)
 
@@ -123,10 +128,9 @@ class _Foreseeing(Drafting):
         return drafts
 
 
-async def _gone_through(plan: Plan, topic: str, replayed: Replayed, link: Link, pace: Pace) -> _Filler:
-    filler, boundless = _Filler(pace), plan.model_copy(update={"limits": NO_LIMITS})
+async def _go_through(plan: Plan, topic: str, replayed: Replayed, link: Link, filler: _Filler) -> None:
+    boundless = plan.model_copy(update={"limits": NO_LIMITS})
     drafting = _Foreseeing(lambda route: filler, lambda event: None, replayed=replayed, filler=filler)
     with TemporaryDirectory() as folder, await in_thread(Hall.open, folder) as scratch:
         await in_thread(open_debate, scratch, boundless, link.thread_id, topic, link)
         await hold_debate(scratch, boundless, link.thread_id, drafting)
-    return filler

@@ -179,7 +179,7 @@ class Journal:
         assert past.thread is not None, "what this one paid for itself is no news"
         where = (ask.slot, ask.step, past.thread, past.number)
         told = (line.record for line in self._lines if isinstance(line.record, Reused))
-        if where in ((one.slot, one.step, one.thread, one.number) for one in told):
+        if where in ((one.slot, one.step, one.thread, one.record) for one in told):
             return
         reused = Reused(
             epoch=self._lease.epoch,
@@ -188,7 +188,7 @@ class Journal:
             step=ask.step,
             route=past.route,
             thread=past.thread,
-            number=past.number,
+            record=past.number,
         )
         await self._write([(reused, None, None)])
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from orchestrator.agent import Agent, load_agent
+from orchestrator.budget import require_prices
 from orchestrator.decision.people import words_of_people
 from orchestrator.decision.record import record_of
 from orchestrator.errors import UsageError
@@ -23,6 +24,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.store import Lease
 from orchestrator.hall.terms import LinkKind, Role
 from orchestrator.journal import Journal
+from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models_file import route_names
 from orchestrator.plan import OnFailure, Plan, PlannedRound, PlannedSeat, slot_name
 from orchestrator.planning import of_one_mind, pinned, require_role
@@ -269,13 +271,17 @@ def _with_endpoints(found: Resumable, plan: Plan, wanted: ReplayWanted, environm
         named = (route for route in seat.routes if route not in found.plan.routes)
         new[seat.role] = tuple(dict.fromkeys((*new.get(seat.role, ()), *named)))
     for route in (route for routes in new.values() for route in routes):
+        if route == REHEARSAL:
+            raise UsageError("A rehearsal is no model: its worksheet would pass for a turn.", "Name a model.")
         if len(route_names(route)) != 1:
             raise UsageError(f"{route!r:.80} names several models.", "Give --swap again for a fallback.")
     asked = Wanted(
         models=wanted.models, voices=new, limits=wanted.limits, assumed=wanted.assumed, on_failure=wanted.on_failure
     )
     changes = changes_wanted(replace(found, plan=plan), asked, environment)
-    return plan.with_changes(changes.model_copy(update={"routes": {}}))
+    plan = plan.with_changes(changes.model_copy(update={"routes": {}}))
+    require_prices(plan.endpoints_in_use.items(), plan.limits)
+    return plan
 
 
 # -------------------------------------------------------------------------------------------------------- as it is told

@@ -85,7 +85,7 @@ class Outcome:
 class Reused:
     """A call that was not made: the debate that this one replays had asked the same, and its reply was taken.
 
-    `number` is that of the reply's record in the journal of `thread`.
+    `record` is the number of the reply's record in the journal of `thread`.
     """
 
     kind: ClassVar[str] = "reused"
@@ -95,7 +95,7 @@ class Reused:
     step: str
     route: str
     thread: str
-    number: int
+    record: int
 
 
 Record = Begun | Intent | Outcome | Reused

@@ -16,7 +16,7 @@ from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.entries import SeatRecord
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record
+from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Record, Reused
 from orchestrator.hall.review_rows import ReviewNotes
 from orchestrator.hall.sqlite import FILE, SQLiteStore
 from orchestrator.hall.terms import Role
@@ -110,6 +110,7 @@ def every_record() -> list[JournalLine]:
     add(Intent, "the hash of a question", attempt=1, **wind)
     add(Outcome, intent=5, failed="rate_limited")
     add(Intent, "the hash of a question", attempt=2, **wind)
+    add(Reused, epoch=1, slot="door-1", step="turn", route="door-1", thread="2026-01-05-billing", record=7)
     return lines
 
 

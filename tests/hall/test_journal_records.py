@@ -19,7 +19,7 @@ from orchestrator.hall import canonical, journal
 from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.folder import prepare
 from orchestrator.hall.hall import Hall
-from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, StoredRecord
+from orchestrator.hall.journal import Begun, Intent, JournalLine, Outcome, Reused, StoredRecord
 
 LINES = every_record()
 ROWS = [journal.seal(THREAD, line) for line in LINES]
@@ -42,7 +42,7 @@ def is_found(rows: Sequence[StoredRecord], redacted: bool = False) -> bool:
 def journals(draw: st.DrawFn) -> list[JournalLine]:
     lines = []
     for number in range(draw(st.integers(0, 6))):
-        record = draw(st.one_of(st.builds(Begun), st.builds(Intent), st.builds(Outcome)))
+        record = draw(st.one_of(st.builds(Begun), st.builds(Intent), st.builds(Outcome), st.builds(Reused)))
         text = None
         if isinstance(record, Intent) or (isinstance(record, Outcome) and record.digest is not None):
             text = SaltedText(draw(st.text()), salt_number(number))
