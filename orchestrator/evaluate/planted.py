@@ -1,7 +1,7 @@
 """Whether what is planted in a brief stands where the brief says: mechanically, so that no score rests on a slip.
 
-A place and what is said of it have to share a word that says something; so a line number that is off by one is found
-nearly always. What is only worth a look is a warning.
+A place and what is said of it have to share a word that says something. That finds a document whose lines have moved,
+not each line number that is off by one. What is only worth a look is a warning.
 """
 
 from __future__ import annotations
