@@ -30,6 +30,7 @@ The parts, in the order in which they are best read:
     export/  signing.py              a debate and its record as text, and who signed it
     wanted.py  run_folder.py  result.py     what was asked for; what a run leaves behind
     api.py  outcome.py               whole debates from Python; what one came to
+    replaying.py  replayed.py  foreseeing.py   a debate held again with something changed; what it reuses, and will ask
     question.py  inquiry.py          a question about a debate, asked after the fact, and answered from its ledger
     redacting.py      a redaction with what goes with it, and what still quotes the words that went
     mcp_server/       the hall and its runs as MCP

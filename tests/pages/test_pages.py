@@ -42,6 +42,7 @@ def test_there_is_a_page_for_each_task() -> None:
         "weekly-review",
         "agents-and-skills",
         "people",
+        "replay",
         "own-recipes-and-agents",
         "ci",
         "operations",
