@@ -1,7 +1,7 @@
 """All arms at all briefs, side by side, until all is answered or the limit is met.
 
-At each brief the recipe whose cost is equalled comes first; what it took is what others may take. Whatever stops an
-evaluation, it goes on from its cassette: the results follow from that alone, and in the same order each time.
+At each brief the recipe whose cost is equalled comes before the arms that equal it; what it took is what they may take.
+Whatever stops an evaluation, it goes on from its cassette: the results follow from that alone, in the same order.
 """
 
 from __future__ import annotations
@@ -102,22 +102,24 @@ class _Held:
         return Evaluated(results, tuple(sorted(set(self.changed))), tuple(sorted(set(self.unrecorded))), self.met)
 
     async def _brief(self, brief: Brief, repeat: int) -> None:
-        """All arms at one brief, once."""
+        """All arms at one brief, once: those last that may take what one of the others took."""
+        arms = self.evaluation.arms
+        await _side_by_side(partial(self._cell, brief, arm, repeat, None) for arm in arms if not arm.is_equalled)
+        equalled = [arm for arm in arms if arm.is_equalled]
+        if equalled and (allowed := self._allowed(brief, repeat)):
+            await _side_by_side(partial(self._cell, brief, arm, repeat, allowed) for arm in equalled)
+
+    def _allowed(self, brief: Brief, repeat: int) -> Allowed | None:
+        """What the recipe took, or would have taken; None where it has not come to its end."""
         measured = self.evaluation.measured
-        allowed: Allowed | None = None
-        if measured is not None:
-            await self._cell(brief, measured, repeat, None)
-            result = self.results.get(Cell(brief.id, measured.name, repeat))
-            if result is None:
-                return  # what it costs is not known yet
-            if result.outcome != "failed":
-                allowed = Allowed(result.spent.cost_usd or Decimal(0), result.spent.tokens)
-        others = [arm for arm in self.evaluation.arms if arm != measured]
-        if allowed is None and any(arm.is_equalled for arm in others):
-            allowed = self.evaluation.quoted(brief)
-        await _side_by_side(
-            partial(self._cell, brief, arm, repeat, allowed if arm.is_equalled else None) for arm in others
-        )
+        if measured is None:
+            return self.evaluation.quoted(brief)
+        result = self.results.get(Cell(brief.id, measured.name, repeat))
+        if result is None:
+            return None
+        if result.outcome == "failed":  # after a part of its calls
+            return self.evaluation.quoted(brief)
+        return Allowed(result.spent.cost_usd or Decimal(0), result.spent.tokens)
 
     async def _cell(self, brief: Brief, arm: Arm, repeat: int, allowed: Allowed | None) -> None:
         async with self.places:
