@@ -30,7 +30,8 @@ from orchestrator.evaluate.answer import Answer, Answered
 from orchestrator.models.base import Reply, Request
 from orchestrator.usage import Usage
 
-SIMULATED = "SIMULATED"  # the word that stands in each of its prose answers
+SIMULATED = "SIMULATED"  # the word that stands in each of its answers
+MODELS = "simulated panel"  # in the place of a models file: a report of it is marked
 
 _HELD = re.compile(r"([\w/.:-]+) holds option (\w+)\b")
 _BYTES_A_TOKEN = 4

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, stdev
@@ -18,6 +19,9 @@ from typing import TypeVar
 CONFIDENCE = 0.95
 POWER = 0.8
 RESAMPLES = 2000
+
+_FEW = 5  # briefs that differ from all others; from so many on resampling tells the spread
+_HALVINGS = 50
 
 T = TypeVar("T")
 
@@ -90,16 +94,8 @@ def mean(values: Sequence[float]) -> float:
 
 
 def share(values: Sequence[float], seed: int = 0, confidence: float = CONFIDENCE) -> Interval | None:
-    """Returns the mean of values from 0 to 1 with its interval; None where there are none.
-
-    Where all of them are the same, resampling knows no other. The interval then reaches to what so many briefs would
-    still have missed (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934): 20 of 20 may be 83 % of all.
-    """
-    found = interval(values, mean, seed, confidence)
-    if found is None:
-        return None
-    unseen = _unseen(values, confidence)
-    return Interval(max(0.0, found.low - unseen), found.value, min(1.0, found.high + unseen))
+    """Returns the mean of values from 0 to 1 with its interval; None where there are none."""
+    return _of_shares(values, 0.0, seed, confidence)
 
 
 def paired(
@@ -115,10 +111,10 @@ def paired(
     both = sorted(ours.keys() & theirs.keys())
     differences = {brief: ours[brief] - theirs[brief] for brief in both}
     values = list(differences.values())
-    one_sided = _of_differences(values, seed, 2 * confidence - 1)
+    one_sided = _of_shares(values, -1.0, seed, 2 * confidence - 1)
     return Paired(
         differences=differences,
-        interval=_of_differences(values, seed, confidence),
+        interval=_of_shares(values, -1.0, seed, confidence),
         least=one_sided.low if one_sided else None,
         smallest=smallest_difference(len(values), stdev(values) if len(values) > 1 else 0.0, confidence),
     )
@@ -158,17 +154,38 @@ def power_of(briefs: int, difference: float, spread: float, confidence: float = 
     return NormalDist().cdf(abs(difference) * math.sqrt(briefs) / spread - _t(briefs - 1, confidence))
 
 
-def _of_differences(values: Sequence[float], seed: int, confidence: float) -> Interval | None:
+def _of_shares(values: Sequence[float], least: float, seed: int, confidence: float) -> Interval | None:
+    """The mean of values from `least` to 1 with its interval, which is no narrower than so few that differ allow."""
     found = interval(values, mean, seed, confidence)
     if found is None:
         return None
     unseen = _unseen(values, confidence)
-    return Interval(max(-1.0, found.low - unseen), found.value, min(1.0, found.high + unseen))
+    low, high = min(found.low, found.value - unseen), max(found.high, found.value + unseen)
+    return Interval(max(least, low), found.value, min(1.0, high))
 
 
 def _unseen(values: Sequence[float], confidence: float) -> float:
-    """The largest share of other briefs that none of these would have come from; 0 where they differ anyway."""
-    return 1 - ((1 - confidence) / 2) ** (1 / len(values)) if len(set(values)) == 1 else 0.0
+    """How many more of all briefs, as a share, may differ from what most of these say; 0 where many of these do.
+
+    Resampling knows none but those that were drawn. What else there may be is known for shares (C. J. Clopper and
+    E. S. Pearson, Biometrika 26, 1934): twenty of twenty may be 83 % of all, nineteen of them 75 %.
+    """
+    few = len(values) - max(Counter(values).values())
+    if few >= _FEW:
+        return 0.0
+    low, high = few / len(values), 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _at_most(few, len(values), middle) > (1 - confidence) / 2:
+            low = middle
+        else:
+            high = middle
+    return high - few / len(values)
+
+
+def _at_most(number: int, drawn: int, rate: float) -> float:
+    """How often at most so many of those drawn are of a kind that is as common as that."""
+    return sum(math.comb(drawn, k) * rate**k * (1 - rate) ** (drawn - k) for k in range(number + 1))
 
 
 def _tail(briefs: int, confidence: float) -> float:

@@ -139,6 +139,99 @@ def eval_run(
     sys.exit(evaluating.run(evaluating.Call(sought, out, parallel, replay=replay, quiet=quiet, as_json=as_json)))
 
 
+_OF_BRIEFS = click.option(
+    "--briefs", metavar="FOLDER", shell_complete=files, help="Where the briefs are now. [where they were]"
+)
+
+
+@AS_JSON
+@click.option(
+    "--parallel", type=click.IntRange(1, 100), default=4, show_default=True, metavar="N", help="Judged at once."
+)
+@click.option("--limit-usd", type=DOLLARS, metavar="USD", help="What all calls to the judge may take. Needed with it.")
+@click.option("--assume-price", metavar="IN/OUT", help="Of a judge of unknown price, in USD per million tokens (3/15).")
+@MODELS
+@click.option("--judge", metavar="MODEL", help="Have a model judge, too, and show how far it agrees with the scores.")
+@click.option("--against", metavar="ARM", help="What the others are compared with. [majority, else the first arm]")
+@_OF_BRIEFS
+@click.argument("folder", metavar="DIR", type=FOLDER)
+def eval_report(
+    folder: Path,
+    briefs: str | None,
+    against: str | None,
+    judge: str | None,
+    models: str,
+    assume_price: str | None,
+    limit_usd: Decimal | None,
+    parallel: int,
+    as_json: bool,
+) -> None:
+    """Score what arms answered, and say what that shows and what it does not, in DIR/report.md, .json and .html.
+
+    Scores are made by rule; no model judges, unless one is named, and then it changes none of them. What it says is
+    kept in DIR/judge: nothing is bought twice.
+
+    Examples:
+        debate-hall eval report evaluation
+        debate-hall eval report evaluation --against single --json
+        debate-hall eval report evaluation --judge openai/gpt-5.2 --limit-usd 2
+    """
+    if judge is not None and limit_usd is None:
+        raise click.UsageError("--limit-usd is missing: what may all calls to the judge take?")
+    from orchestrator.cli import evaluated
+
+    judging = None
+    if judge is not None and limit_usd is not None:
+        judging = evaluated.Judging(judge, models, assume_price, limit_usd, parallel)
+    sys.exit(evaluated.report(folder, briefs, against, judging, as_json))
+
+
+@AS_JSON
+@click.option(
+    "--margin",
+    type=click.IntRange(0, 100),
+    default=15,
+    show_default=True,
+    metavar="POINTS",
+    help="How much worse still counts as equal.",
+)
+@click.option(
+    "--measure",
+    type=click.Choice(["soundness", "constraint_recall", "false_claims"]),
+    default="soundness",
+    show_default=True,
+    help="What is compared.",
+)
+@click.option("--arm-b", metavar="ARM", help="The arm of B, where it is another.")
+@click.option("--arm", metavar="ARM", help="The arm, where there are several.")
+@_OF_BRIEFS
+@click.argument("a", metavar="A", type=FOLDER)
+@click.argument("b", metavar="B", type=FOLDER)
+def eval_compare(
+    a: Path,
+    b: Path,
+    briefs: str | None,
+    arm: str | None,
+    arm_b: str | None,
+    measure: str,
+    margin: int,
+    as_json: bool,
+) -> None:
+    """Say whether evaluation B is as good as evaluation A: a gate for your own recipes, agents and models.
+
+    The exit code is 0 where B is better or equal, 1 where it is worse, 2 where so many briefs cannot tell. Equal is
+    what is worse by no more than the margin with 95 % certainty; with fewer than twenty briefs that rarely shows.
+
+    Examples:
+        debate-hall eval compare before after --arm recipe:mine
+        debate-hall eval compare evaluation evaluation --arm majority --arm-b recipe:standard
+    """
+    from orchestrator.cli import evaluated
+
+    arms = (arm, arm_b or arm)
+    sys.exit(evaluated.compare((a, b), briefs, arms, measure, margin / 100, as_json))
+
+
 debate_hall.add_command(evaluation)
-for function in (eval_check, eval_run):
+for function in (eval_check, eval_run, eval_report, eval_compare):
     command(function, evaluation)
