@@ -79,6 +79,28 @@ def run(call: Call) -> int:
     return politely(partial(_run, call), partial(_report, call))
 
 
+def quote(call: Call) -> int:
+    """Shows what each arm may be expected to take; returns the exit code. Nothing is asked."""
+    return politely(partial(_quote, call), partial(_report, call))
+
+
+def _quote(call: Call) -> int:
+    evaluation = prepare(call.sought, os.environ, Path())
+    expected = {arm.name: evaluation.expected(arm) for arm in evaluation.arms}
+    costs = [cost for cost in expected.values() if cost is not None]
+    known = sum(costs, Decimal(0)) if len(costs) == len(expected) else None
+    value = {
+        "briefs": len(evaluation.briefs),
+        "repeats": evaluation.repeats,
+        "arms": {arm: amount(cost) for arm, cost in expected.items()},
+        "expected_usd": amount(known),
+    }
+    width = max(map(len, ("together", *expected)))
+    rows = [*expected.items(), ("together", known)]
+    put(value, call.as_json, "".join(f"{name:<{width}}  {_dollars(cost)}\n" for name, cost in rows))
+    return Exit.DECIDED
+
+
 def _run(call: Call) -> int:
     evaluated = _replayed(call) if call.replay else _asked(call)
     if not evaluated.unrecorded:  # what a replay lacks is no reason to lose the results that are there
@@ -181,7 +203,7 @@ def _dollars(cost: Decimal | str | None) -> str:
 def _last_words(call: Call, evaluated: Evaluated) -> Iterator[str]:
     changed = [str(place) for place in evaluated.changed]
     if changed:
-        what = "differ from what was recorded" if call.replay else "were asked anew, since what is asked has changed"
+        what = "not as recorded" if call.replay else "asked anew, since what is asked has changed"
         yield f"{counted(len(changed), 'call')} {what}:"
         yield from (f"  {place}" for place in changed[:_SHOWN])
         if len(changed) > _SHOWN:

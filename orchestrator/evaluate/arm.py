@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, cast, get_args
 
 from orchestrator.errors import UsageError
 from orchestrator.hall.terms import Role
+from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.shelves import ENDINGS, is_path
 from orchestrator.strict_yaml import did_you_mean
 
@@ -34,6 +35,17 @@ class Arm(NamedTuple):
     def is_equalled(self) -> bool:
         """Whether it may take what a recipe takes; `single` is one call whatever that costs."""
         return self.kind in ("refine", "majority")
+
+    def seats(self, plan: Plan) -> tuple[PlannedSeat, ...]:
+        """Whose routes are asked, in turn: of a plan's seats each route once, the last Door's first."""
+        door = plan.rounds[-1].doors[-1]
+        if self.role is not None:
+            return (plan.rounds[0].of(self.role)[0],)
+        by_routes = {door.routes: door}
+        if self.kind == "majority":
+            for seat in (seat for planned in plan.rounds for seat in planned.seats):
+                by_routes.setdefault(seat.routes, seat)
+        return tuple(by_routes.values())
 
     @classmethod
     def named(cls, text: str) -> Arm:

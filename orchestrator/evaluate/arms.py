@@ -138,7 +138,7 @@ class Work:
 
     async def _majority(self) -> Reached:
         """Asks, each time at most as many as there are: most are asked when it is known what an answer takes."""
-        seats = self._seats
+        seats = self.arm.seats(self.plan)
         answers, asked = [await self._answer(seats[0], 1)], 1
         while more := min(self._steps_more(self._part_taken / asked), asked, _MOST_ANSWERS - asked):
             numbers = range(asked, asked + more)
@@ -150,7 +150,7 @@ class Work:
     async def _debate(self) -> Reached:
         record = await debated(self.brief, self.plan, self.drafting)
         self._require_no_limit_met()
-        (draft,) = await self._drafts([self._questions.transcription(self._door, decided_in(record))])
+        (draft,) = await self._drafts([self._questions.transcription(self._seat, decided_in(record))])
         told = (Text(name="record", text=record_text(record)),)
         return _with(read(draft.text, Answer), told, dissent_in(record))
 
@@ -180,22 +180,8 @@ class Work:
         return drafts
 
     @property
-    def _door(self) -> PlannedSeat:
-        return self.plan.rounds[-1].doors[-1]
-
-    @property
     def _seat(self) -> PlannedSeat:
-        return self._door if self.arm.role is None else self.plan.rounds[0].of(self.arm.role)[0]
-
-    @property
-    def _seats(self) -> tuple[PlannedSeat, ...]:
-        """Whom a majority asks in turn: each route of the recipe's seats once, the last Door's first."""
-        if self.arm.role is not None:
-            return (self._seat,)
-        by_routes = {self._door.routes: self._door}
-        for seat in (seat for planned in self.plan.rounds for seat in planned.seats):
-            by_routes.setdefault(seat.routes, seat)
-        return tuple(by_routes.values())
+        return self.arm.seats(self.plan)[0]
 
     @property
     def _part_taken(self) -> float:

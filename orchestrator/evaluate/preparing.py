@@ -11,13 +11,13 @@ from orchestrator.budget import require_prices
 from orchestrator.errors import UsageError
 from orchestrator.evaluate.arm import Arm, arms_named
 from orchestrator.evaluate.arms import Allowed
-from orchestrator.evaluate.asked import fence_of, topic_of
+from orchestrator.evaluate.asked import Questions, fence_of, topic_of
 from orchestrator.evaluate.brief import Brief, folder_of, load_briefs
 from orchestrator.evaluate.planted import require_sound
 from orchestrator.hall.terms import Role
 from orchestrator.models.key_names import KEYS
 from orchestrator.plan import Plan
-from orchestrator.quote import quote_of
+from orchestrator.quote import Quote, quote_of, quote_of_call
 from orchestrator.recipe import Limits, load_recipe
 from orchestrator.route import Route
 from orchestrator.wanted import DEFAULT_MODELS, Wanted, prepare_recipe
@@ -88,12 +88,24 @@ class Evaluation:
         Raises:
             UsageError: nobody can tell.
         """
-        plan = self._with(self.plans[self.equal_to], brief)
-        quote = quote_of(plan, topic_of(brief))
+        quote = quote_of(self._with(self.plans[self.equal_to], brief), topic_of(brief))
         if quote is None or quote.cost_usd is None:
             cure = f"Make it an arm, recipe:{self.equal_to}, so that its cost is measured."
             raise UsageError(f"What {self.equal_to} would cost cannot be quoted.", cure)
         return Allowed(quote.cost_usd.expected, quote.tokens.expected)
+
+    def expected(self, arm: Arm) -> Decimal | None:
+        """What an arm may be expected to take over all briefs and repetitions, in US dollars; None: nobody can tell."""
+        quotes = [self._quote(arm, brief) for brief in self.briefs]
+        costs = [quote.cost_usd.expected for quote in quotes if quote is not None and quote.cost_usd is not None]
+        return self.repeats * sum(costs, Decimal(0)) if len(costs) == len(quotes) else None
+
+    def _quote(self, arm: Arm, brief: Brief) -> Quote | None:
+        plan = self.plan(arm, brief)
+        if arm.kind != "single":
+            return quote_of(plan, topic_of(brief))
+        seat = arm.seats(plan)[0]
+        return quote_of_call(Questions(brief, plan).answer(seat, 1).ask(seat.routes[0], None))
 
     @staticmethod
     def _with(plan: Plan, brief: Brief) -> Plan:

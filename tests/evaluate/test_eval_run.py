@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -135,13 +136,13 @@ def test_a_replay_names_what_differs_by_brief_arm_and_step_and_leaves_the_result
     ended = evaluate(*ONE, "--arms", "single,recipe:speed", "--replay")
     assert ended.exit_code == 2
     assert ended.stderr.splitlines()[:2] == [
-        "1 call differ from what was recorded:",
+        "1 call not as recorded:",
         "  001-parcel-scan-events recipe:speed 1: round 1 Door door-agent: turn",
     ]
     assert (work / "here" / FILE).read_bytes() == before
     anew = evaluate(*ONE, *ARMS)
     assert anew.exit_code == 0
-    assert "3 calls were asked anew, since what is asked has changed:" in anew.stderr
+    assert "3 calls asked anew, since what is asked has changed:" in anew.stderr
 
 
 @pytest.mark.parametrize(
@@ -166,6 +167,18 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(
     assert says in ended.stderr
     assert voices.requests == []
     assert not (work / "here").exists()
+
+
+def test_a_dry_run_asks_nothing_and_says_what_each_arm_may_be_expected_to_take(
+    evaluate: Command, voices: Voices, work: Path
+) -> None:
+    arms = ("--arms", "single,majority,recipe:speed", "--repeat", "2", "--dry-run")
+    told = json.loads(evaluate(*ONE, *arms, "--json").stdout)
+    single, majority, recipe = (Decimal(told["arms"][arm]) for arm in ("single", "majority", "recipe:speed"))
+    assert 0 < single < majority == recipe
+    assert Decimal(told["expected_usd"]) == single + majority + recipe
+    assert evaluate(*ONE, *arms).stdout.splitlines()[-1].split() == ["together", f"${single + majority + recipe:.4f}"]
+    assert (voices.requests, (work / "here").exists()) == ([], False)
 
 
 def test_check_tells_all_that_is_wrong_and_exits_with_2(evaluate: Command, work: Path) -> None:

@@ -88,6 +88,7 @@ def eval_check(folder: Path, as_json: bool) -> None:
     metavar="DIR",
     help="Where replies and results are kept, and gone on with.",
 )
+@click.option("--dry-run", is_flag=True, help="Ask nothing: what each arm may be expected to take.")
 @click.option("--replay", is_flag=True, help="Ask nothing: the same again from what is kept, or what differs from it.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the summary and nothing else.")
 @AS_JSON
@@ -105,6 +106,7 @@ def eval_run(
     repeat: int,
     parallel: int,
     out: Path,
+    dry_run: bool,
     replay: bool,
     quiet: bool,
     as_json: bool,
@@ -116,11 +118,12 @@ def eval_run(
     limit that is met is exit code 5; answers that could not be had, 3; a replay that lacks replies, 2.
 
     Examples:
+        debate-hall eval run --arms single,majority,recipe:speed --out evaluation --dry-run
         debate-hall eval run --arms single,majority,recipe:speed --brief 001 --limit-usd 2 --out evaluation
         debate-hall eval run --arms recipe:speed --brief 001 --out evaluation --replay
     """
-    if limit_usd is None and not replay:
-        raise click.UsageError("--limit-usd is missing: what may all calls together take? Only --replay asks nothing.")
+    if limit_usd is None and not (replay or dry_run):
+        raise click.UsageError("--limit-usd is missing: the most that all calls together may take. See --dry-run.")
     from orchestrator.cli import evaluating
     from orchestrator.evaluate.preparing import Sought
     from orchestrator.hall.terms import Role
@@ -136,7 +139,8 @@ def eval_run(
         limit_usd=None if replay else limit_usd,
         repeats=repeat,
     )
-    sys.exit(evaluating.run(evaluating.Call(sought, out, parallel, replay=replay, quiet=quiet, as_json=as_json)))
+    call = evaluating.Call(sought, out, parallel, replay=replay, quiet=quiet, as_json=as_json)
+    sys.exit(evaluating.quote(call) if dry_run else evaluating.run(call))
 
 
 _OF_BRIEFS = click.option(
