@@ -34,6 +34,7 @@ from orchestrator.opening import open_at_free_id
 from orchestrator.outcome import Outcome
 from orchestrator.own_task import in_own_task
 from orchestrator.plan import OnFailure, Plan
+from orchestrator.quote import with_baseline
 from orchestrator.recipe import Limits, Recipe, load_recipe
 from orchestrator.resuming import changes_wanted, resumable
 from orchestrator.taking_up import FIRST, TakeUp
@@ -70,6 +71,7 @@ async def run_debate(
     on_failure: OnFailure | None = None,
     consensus: bool | None = None,
     early_close: bool | None = None,
+    baseline: bool = False,
     thread_id: str | None = None,
     hall: Hall | None = None,
     on_event: Reader | None = None,
@@ -92,6 +94,7 @@ async def run_debate(
         assume_price: what a model of unknown price costs, `IN/OUT` in US dollars per million tokens.
         on_failure: `pause`, or `degrade`: go on without a seat that cannot be heard.
         consensus, early_close: whether Wind and Wall vote, whether it ends once nothing is open; None: the recipe's.
+        baseline: have as many single answers given beside it as its cost buys, and tell what they chose.
         thread_id: None makes one of the date and the topic's words.
         hall: one that is open, which is left open; None opens the user's and closes it.
         on_event: called with each event of the run, in the event loop's thread: it must be quick.
@@ -123,6 +126,8 @@ async def run_debate(
     )
     earlier = await _earlier(hall, since)
     plan = await in_thread(_plan, recipe, replace(wanted, earlier=earlier))
+    if baseline:
+        plan = await in_thread(with_baseline, plan, topic)
     Switchboard(model).require(plan.routes)
     link = earlier.link if earlier else None
     async with _open(hall) as place:

@@ -134,4 +134,4 @@ def _key(draft: Draft) -> tuple[str, Step, str]:
 def _stands_in(draft: Draft, turn: Draft) -> bool:
     """Whether a draft became the turn that was committed, as its text or as the checklist behind it."""
     same_seat = draft.seat.slot == turn.seat.slot
-    return same_seat and (draft.step == "checklist" or draft.text == turn.text)
+    return same_seat and (draft.step in ("checklist", "place") or draft.text == turn.text)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from orchestrator.asking import Asking
 from orchestrator.assigning import Assigning
+from orchestrator.baseline import Decision, LoneQuestions, lone_seats
 from orchestrator.budget import Budget
 from orchestrator.decision.ballot import Case, voters
 from orchestrator.drafts import Assignment, Draft
@@ -26,6 +27,7 @@ from orchestrator.usage import NOTHING
 
 _HEAD = 2  # messages: the protocol, and the topic with the evidence; every request begins with them
 _CONSTRAINTS = 3  # that a Wall states in a turn; they make half of it
+_DECISION = 200  # bytes of one that a single answer is held against
 _ANSWER = 80  # bytes of Door's answer to one
 _OPTIONS = 3  # that a Wind opens in a turn
 _FILLER = "What will be said here is not known yet, only about how many words it will take.\n"
@@ -90,6 +92,8 @@ class Imagined:
 
     def batches(self) -> Iterator[list[Asked]]:
         """Yields the requests that are made at once, batch after batch."""
+        answers, placings = self.alone()
+        yield from answers
         for planned in self.plan.rounds[: self.pace.rounds]:
             yield from self._round(planned)
         if self.plan.voters:
@@ -97,6 +101,21 @@ class Imagined:
         if self.plan.has_account:
             case = self._case()
             yield [self._asked(self._asking.account(self._door, self._debate, case, case.synthesis))]
+        yield from placings
+
+    def alone(self) -> tuple[list[list[Asked]], list[list[Asked]]]:
+        """Returns what those are asked who answer alone: for their answers, and which decision each is."""
+        questions, seats = LoneQuestions(self._asking.plan, ""), lone_seats(self.plan)
+        decisions = [Decision(_filler(_DECISION))] * (1 + _OPTIONS)
+        answers = [self._alone(questions.answer(seat)) for seat in seats]
+        placings = [self._alone(questions.placing(seat, self._text(seat, "answer"), decisions)) for seat in seats]
+        return ([answers], [placings]) if seats else ([], [])
+
+    def _alone(self, assignment: Assignment) -> Asked:
+        """Who answers alone reads other rules, and the same question with its evidence."""
+        rules = assignment.ask(assignment.seat.routes[0], None).messages[0]
+        request, answer = self._asked(assignment)
+        return Asked(replace(request, messages=(rules, *request.messages[1:])), answer)
 
     def _round(self, planned: PlannedRound) -> Iterator[list[Asked]]:
         framework = self.plan.has_checklists(planned)

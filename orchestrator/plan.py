@@ -74,7 +74,8 @@ class Plan(Shape):
     """All that a runner reads.
 
     `fence` is the random marker around everything that is data in a prompt; `notices` are sentences a reader should
-    know before the debate begins; `on_failure` says whether a round goes on without a seat that cannot be heard.
+    know before the debate begins; `on_failure` says whether a round goes on without a seat that cannot be heard;
+    `baseline` how many answer alone, beside the debate.
     """
 
     v: Literal[1] = 1
@@ -89,6 +90,7 @@ class Plan(Shape):
     notices: tuple[str, ...]
     limits: Limits = NO_LIMITS
     on_failure: OnFailure = "pause"
+    baseline: int = 0
 
     def encode(self) -> str:
         """Returns the plan as the text that is pinned and hashed."""
@@ -199,7 +201,7 @@ class Plan(Shape):
     @property
     def calls(self) -> int:
         """Calls to models if every planned turn is taken, none has to be repeated and no synthesis is refined."""
-        return sum(map(self.calls_in, self.rounds)) + len(self.voters) + self.has_account
+        return sum(map(self.calls_in, self.rounds)) + len(self.voters) + self.has_account + 2 * self.baseline
 
     def calls_in(self, planned: PlannedRound) -> int:
         """The calls of a round: its turns and checklists."""
@@ -247,7 +249,7 @@ class Plan(Shape):
     @property
     def longest_chain(self) -> int:
         """Those of `calls` that wait for one another; the rest run beside them."""
-        return sum(map(self.chain_in, self.rounds)) + bool(self.voters) + self.has_account
+        return sum(map(self.chain_in, self.rounds)) + bool(self.voters) + self.has_account + bool(self.baseline)
 
     def chain_in(self, planned: PlannedRound) -> int:
         """The calls of a round that wait for one another: Wind beside the checklists, then Wall, then Door."""

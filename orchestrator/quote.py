@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from orchestrator.budget import NO_BOUND, Bound, Budget, most_bytes
+from orchestrator.errors import UsageError
 from orchestrator.forecast import Span, calls_of, chain_of, first_close_of, refinements_of
 from orchestrator.imagined import Asked, Imagined, Pace, head_of
 from orchestrator.models.base import Effort, Message, Request, Step
@@ -32,10 +33,19 @@ T = TypeVar("T")
 
 # Tokens of an answer, without what a model thinks before it.
 SHORTEST: Mapping[Step, int] = MappingProxyType(
-    {"checklist": 40, "turn": 90, "apply": 90, "vote": 30, "refine": 120, "account": 120, "answer": 60}
+    {"checklist": 40, "turn": 90, "apply": 90, "vote": 30, "refine": 120, "account": 120, "answer": 60, "place": 30}
 )
 USUAL: Mapping[Step, int] = MappingProxyType(
-    {"checklist": 300, "turn": 900, "apply": 900, "vote": 150, "refine": 1000, "account": 1000, "answer": 400}
+    {
+        "checklist": 300,
+        "turn": 900,
+        "apply": 900,
+        "vote": 150,
+        "refine": 1000,
+        "account": 1000,
+        "answer": 400,
+        "place": 80,
+    }
 )
 # Tokens that a model usually thinks before an answer, where the models file says how hard.
 THOUGHT: Mapping[Effort | None, int] = MappingProxyType(
@@ -47,6 +57,7 @@ HOW = (
     "long as they may be, each sent back once"
 )
 
+_MOST_ALONE = 100  # who answer alone; more say no more
 _MOST_TURNS = 120  # each later prompt holds all turns before it
 _LONG_TOKEN, _USUAL_TOKEN = 5, 4  # bytes: of plain prose, and of what debates are made of
 _AROUND = 4  # tokens that a provider puts around a message
@@ -143,6 +154,31 @@ def quote_of(plan: Plan, topic: str) -> Quote | None:
     expected = _total(_estimated(Imagined(plan, usual, head).batches(), _USUAL_TOKEN, _AROUND))
     high = _total(_bounded(Imagined(whole, most, flat).batches()))
     return _quoted(calls_of(plan), chain_of(plan), Range(low, expected, high), tuple(_unpriced(plan)))
+
+
+def with_baseline(plan: Plan, topic: str) -> Plan:
+    """The plan with as many who answer alone as cost what the debate is expected to, and at least one.
+
+    Where a price is not known, tokens stand for cost.
+
+    Raises:
+        UsageError: nobody can say what the debate will take, or it is a rehearsal.
+    """
+    quote = None if plan.is_rehearsal else quote_of(plan, topic)
+    if quote is None:
+        why = "a rehearsal asks no model" if plan.is_rehearsal else "what so many turns will take cannot be told"
+        raise UsageError(f"There is no baseline for this debate: {why}.", "Leave out --baseline.")
+    head, pace = head_of(plan, topic), PACES.expected
+    most = quote.tokens.expected if quote.cost_usd is None else quote.cost_usd.expected
+    before: int | Decimal = 0
+    for number in range(1, _MOST_ALONE + 1):
+        answers, placings = Imagined(plan.model_copy(update={"baseline": number}), pace, head).alone()
+        taken = _total(_estimated([*answers, *placings], _USUAL_TOKEN, _AROUND))
+        cost = taken.input + taken.output if quote.cost_usd is None else taken.cost_usd
+        if number > 1 and cost - most > most - before:  # one less comes nearer
+            return plan.model_copy(update={"baseline": number - 1})
+        before = cost
+    return plan.model_copy(update={"baseline": _MOST_ALONE})
 
 
 def quote_of_batches(asked: Range[Sequence[Sequence[Asked]]]) -> Quote:

@@ -153,7 +153,7 @@ def _plan(found: Resumable, wanted: ReplayWanted, environment: MutableMapping[st
     notices = [f"It replays {name} as it stood at {head}, and this is otherwise: {'; '.join(told)}.", *earlier]
     if words_of_people(found.debate):
         notices.append(f"What people said in {name} is not said again; what was drafted after it is drafted anew.")
-    return plan.model_copy(update={"notices": (*notices, *of_one_mind(plan.rounds))})
+    return plan.model_copy(update={"notices": (*notices, *of_one_mind(plan.rounds)), "baseline": 0})
 
 
 def _named(recipe: Recipe, texts: Sequence[str], option: str) -> dict[Place, tuple[str, ...]]:

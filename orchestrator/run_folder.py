@@ -152,6 +152,7 @@ def describe(plan: Plan, pinned: str | None = None) -> dict[str, Any]:
         "socratic": recipe.socratic,
         "consensus": _consensus(plan),
         "early_close": recipe.early_close,
+        "baseline": plan.baseline,
         "turns": plan.turns,
         "calls": calls_of(plan)._asdict(),
         "longest_chain": chain_of(plan)._asdict(),
@@ -208,6 +209,9 @@ def _ending(plan: Plan) -> Iterator[str]:
     if plan.voters:
         refined = counted(refinements_of(plan), "refinement")
         yield f"votes: {counted(len(plan.voters), 'voice')} on the synthesis, which has up to {refined}"
+    if plan.baseline:
+        answers = counted(plan.baseline, "single answer")
+        yield f"baseline: {answers} beside the debate, for about its cost; what is quoted holds both"
     first = first_close_of(plan)
     if first is not None:
         yield f"early close: after any round from round {first} on that leaves nothing open"

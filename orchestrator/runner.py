@@ -36,6 +36,7 @@ from orchestrator.agenda import (
     owes_last_word,
     rounds_of,
 )
+from orchestrator.answering_alone import AnsweringAlone, beside
 from orchestrator.asking import Asking
 from orchestrator.assigning import Assigning
 from orchestrator.attendance import NOBODY, People
@@ -117,8 +118,11 @@ async def hold_debate(
         await in_thread(refusal.patterns)
         assigning = Assigning(plan, held.drafting.budget)
         settling = Settling(plan, held.drafting, held.commits, Asking(plan))
-        runner = _Runner(held.hall, plan, plan, thread_id, held.drafting, held.commits, assigning, settling, people)
-        await runner.to_the_end()
+        alone = AnsweringAlone(plan, held.drafting, held.commits)
+        runner = _Runner(
+            held.hall, plan, plan, thread_id, held.drafting, held.commits, assigning, settling, people, alone
+        )
+        await beside(alone.answer, runner.to_the_end)
 
     return await hold_thread(hall, plan, thread_id, drafting, watch or Watch(hall), how, work)
 
@@ -136,6 +140,7 @@ class _Runner:
     assigning: Assigning
     settling: Settling
     people: People
+    alone: AnsweringAlone
 
     async def to_the_end(self) -> None:
         """Every round, then the close.
@@ -320,7 +325,7 @@ class _Runner:
             if await self._has_more_to_hear(debate):
                 continue
             ending = await self.settling.ending(debate)
-            if ending is None:
+            if ending is None or await self.alone.place(debate, ending.synthesis):
                 continue
             try:
                 await in_thread(

@@ -43,7 +43,7 @@ PROVIDERS: Mapping[str, str] = {  # of a route's beginning: the convention's nam
     "watsonx": "ibm.watsonx.ai",
     "xai": "x_ai",
 }
-_AFTER_ROUNDS = ("vote", "refine", "account")  # the steps that belong to no round
+_AFTER_ROUNDS = ("vote", "refine", "account", "place")  # the steps that belong to no round
 
 # What an event may show of itself: names, numbers and codes, never a sentence.
 _SHOWN = (

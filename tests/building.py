@@ -13,6 +13,7 @@ from typing import Any
 
 from hall.halls import HastyStore
 from orchestrator.agent import Agent, load_agent
+from orchestrator.baseline import ALONE
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Paid, Patience
 from orchestrator.events import Event
@@ -144,6 +145,8 @@ def speech(request: Request, number: int) -> str:
         return account_text(title=name)
     if task.step == "vote":
         return vote_text()
+    if task.agent == ALONE:
+        return placing_text() if task.step == "place" else lone_text(decision=f"It stays, says draft {number}.")
     if task.step == "answer":
         return f"That is what {name} found in [T1], and what was decided in [T3]."
     if task.step == "refine":
@@ -154,6 +157,17 @@ def speech(request: Request, number: int) -> str:
     if task.role is Role.DOOR:
         return wordy(f"Therefore {name} decides.") + answers_to_people(task.due)
     return wordy(f"VERDICT: APPROVED\n{name} tests this: {winds_of(task)[-1].text}")
+
+
+def lone_text(**changes: Any) -> str:
+    """What somebody decides alone, as a model answers it."""
+    members = {"options": ["stay", "move"], "reasons": ["It works."], "decision": "It stays as it is.", "citations": []}
+    return json.dumps({**members, **changes})
+
+
+def placing_text(number: int | None = 1, decides: bool = True) -> str:
+    """Which decision somebody's own answer is, as a model answers it."""
+    return json.dumps({"why": "It takes the same path.", "decides": decides, "number": number})
 
 
 def vote_text(choice: str = "approve", reason: str = "It can be carried.", rests_on: Sequence[str] = ("T1",)) -> str:

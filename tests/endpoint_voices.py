@@ -3,10 +3,11 @@ approve, an account of the decision that holds, and answers to questions about a
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
-from building import account_text, vote_text
+from building import account_text, lone_text, placing_text, vote_text
 
 if TYPE_CHECKING:
     from endpoint import Call
@@ -22,8 +23,14 @@ MEETS = "Both are written until the switch, and the rehearsal is step 1."  # eve
 def plausible(call: Call) -> str:
     """A turn of the role that is asked, in which Wall quotes the newest Wind turn; a vote; an account."""
     task = task_of(call)
+    if (answered := answer_to_a_brief(call)) is not None:
+        return answered
     if "account for it." in task:
         return account_of(call, MEETS)
+    if "Your answer stands and is not asked for again." in task:
+        return placing_text()
+    if task.startswith("Decide. Weigh the paths"):
+        return lone_text(decision=f"Call {call.number} decides to take one step.")
     if "you vote on it" in task:
         return vote_text(reason=f"Call {call.number} can carry it.")
     if "asks about this debate after the fact" in task:
@@ -31,6 +38,19 @@ def plausible(call: Call) -> str:
     asked = _ROLE.search(task)
     role = asked[1] if asked else call.model.split("-")[0].title()
     return {"Wall": _wall, "Door": _door}.get(role, _wind)(call)
+
+
+def answer_to_a_brief(call: Call) -> str | None:
+    """What an evaluation asks: an answer, its criticism, an opinion about one; None where it is something else."""
+    if call.task.startswith("Criticise your answer"):
+        return f"Call {call.number} missed what the contract says, and counted nothing."
+    shape = next((text for _, text in reversed(call.messages) if "Give every key of this JSON schema" in text), "")
+    if '"believed"' in shape:
+        return json.dumps({"answered": ["C1"], "believed": []})
+    if '"statement"' not in shape:
+        return None
+    members = {"reasons": ["It is the only one that no document bars."], "citations": ["[E1:1]"], "constraints": []}
+    return json.dumps({**members, "option": "B", "statement": f"Call {call.number} takes option B."})
 
 
 def task_of(call: Call) -> str:

@@ -59,6 +59,7 @@ class Call:
     interactive: bool = False
     name: str | None = None
     since: str | None = None
+    baseline: bool = False
 
     def tell(self, line: str) -> None:
         """Says what is not the answer, unless that is not wanted."""

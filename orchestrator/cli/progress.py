@@ -157,6 +157,7 @@ _DONE = {
     "refine": "refined the synthesis",
     "account": "accounted for the decision",
     "answer": "answered",
+    "place": "said which decision its answer is",
 }
 
 

@@ -20,7 +20,7 @@ from orchestrator.cli.help import Page
 from orchestrator.cli.manual import ENVIRONMENT, EXIT_STATUS, FILES
 
 OPTIONS = {
-    "What is debated, and how": ("recipe", "tier", "consensus", "early_close", "thread_id"),
+    "What is debated, and how": ("recipe", "tier", "consensus", "early_close", "baseline", "thread_id"),
     "Who speaks": ("models", "wind", "wall", "door", "rehearse", "interactive", "name"),
     "Evidence": ("context", "adr", "context_limit", "since"),
     "Limits": ("cost_limit", "token_limit", "time_limit", "assume_price", "on_failure"),
@@ -125,6 +125,11 @@ OPTIONS = {
 )
 @click.option("--early-close/--no-early-close", default=None, help="End once nothing is open. [the recipe's]")
 @click.option(
+    "--baseline",
+    is_flag=True,
+    help="Ask beside it for as many single answers as its cost buys, and tell what they chose; doubles the cost.",
+)
+@click.option(
     "--resume", metavar="THREAD", shell_complete=threads, help="Go on with a run that stopped; nothing is bought twice."
 )
 @click.option("--sign", is_flag=True, help="Sign debate.json with your key (debate-hall key new).")
@@ -166,6 +171,7 @@ def run_debate(
     on_failure: Literal["pause", "degrade"] | None,
     consensus: bool | None,
     early_close: bool | None,
+    baseline: bool,
     resume: str | None,
     sign: bool,
     dry_run: bool,
@@ -200,7 +206,19 @@ def run_debate(
         )
     folder = Path(os.path.expanduser(out)) if out is not None else None
     call = Call(
-        thread_id, folder, formats, sign, dry_run, as_json, quiet, not no_color, events, interactive, name, since
+        thread_id,
+        folder,
+        formats,
+        sign,
+        dry_run,
+        as_json,
+        quiet,
+        not no_color,
+        events,
+        interactive,
+        name,
+        since,
+        baseline,
     )
     voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
     limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
@@ -247,6 +265,7 @@ _OF_A_NEW_DEBATE = (
     "since",
     "consensus",
     "early_close",
+    "baseline",
     "thread_id",
     "dry_run",
 )

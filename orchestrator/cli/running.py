@@ -25,7 +25,7 @@ from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words, thread_id_warnings
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.plan import Plan
-from orchestrator.quote import quote_of
+from orchestrator.quote import quote_of, with_baseline
 from orchestrator.runner import Run, open_debate
 from orchestrator.taking_up import TakeUp
 from orchestrator.thread_id import ids_for
@@ -55,6 +55,8 @@ def _run(call: Call, given: str, wanted: Wanted, place: Place) -> int:
     place.adr = recording.folder_of(wanted)
     read = partial(standard_input.read, _INSTEAD)
     plan = prepare(recording.with_records(wanted), os.environ, _working_folder(), standard_input=read)
+    if call.baseline:
+        plan = with_baseline(plan, topic)
     Switchboard().require(plan.routes)
     place.rehearsal, place.key = plan.is_rehearsal, signing_key(call)
     place.quote = quote_of(plan, topic)

@@ -25,6 +25,7 @@ from orchestrator.decision.account import (
     Risk,
 )
 from orchestrator.decision.ballot import Case, agree, silent
+from orchestrator.decision.baseline import Baseline, baseline_of
 from orchestrator.decision.decided import ConstraintAnswered, Decided, Dissent, LoadBearing, VoteCast
 from orchestrator.decision.evidence_used import Citation, EarlierDecision, EvidenceUsed, cited_in, earlier_in, used
 from orchestrator.decision.grounds import Grounds, walls_of
@@ -71,6 +72,7 @@ class DecisionRecord(Part):
     at which limit Door closed before the plan's end; `turns_not_needed` are those that an early close left out;
     `uncertain` are calls whose outcome nobody knows, `changes` what a resumed run did otherwise than the pinned plan;
     of a replay so many replies are `reused`, which cost nothing here: the debate that it replays paid for them.
+    `baseline` is what single answers beside the debate chose; what they took is none of its tokens and cost.
     """
 
     schema_: Literal["run-debate/record/v1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
@@ -119,6 +121,7 @@ class DecisionRecord(Part):
     plan_hash: str | None
     head: str
     warnings: tuple[str, ...]
+    baseline: Baseline | None = None
 
     @property
     def answers(self) -> Link | None:
@@ -155,6 +158,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
     rehearsal, answers = REHEARSAL in debate.state.marks, debate.answers is not None
     of_the_decision = _of_no_decision(debate) if rehearsal or answers else _of_the_decision(decided, plan)
     written = contributions(debate)
+    options = of_the_decision.get("options", ())
     checked = tuple(cited_in(debate, evidence))
     broken = [f"{found.where} cites {found.citation}: {found.problem}" for found in checked if found.problem]
     return DecisionRecord(
@@ -165,6 +169,7 @@ def make_record(debate: Debate, plan: Plan | None) -> DecisionRecord:
         evidence=tuple(used(evidence)),
         citations=checked,
         citations_broken=len(broken),
+        baseline=baseline_of(debate, options, cost_of(written)),
         warnings=(
             *(plan.notices if plan else ()),
             *(caveats.of_turns(debate, plan) if plan and not answers else ()),

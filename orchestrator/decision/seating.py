@@ -98,6 +98,8 @@ def _contributions(debate: Debate) -> Iterator[Contribution]:
             tokens = Tokens(input=body.token_input or 0, cached=cached, output=body.token_output or 0)
             agent, model = body.agent_role or "unnamed", body.model or (A_PERSON if body.human else "unnamed")
             yield Contribution(number, body.role, agent, model, tokens, body.seat, is_turn=True, human=bool(body.human))
+        elif isinstance(body, Note) and body.about == About.BASELINE:
+            continue  # who answers alone has no voice in the debate
         elif isinstance(body, Vote | Refined | Note) and (seat := body.seat) is not None:
             tokens = Tokens(input=seat.input or 0, cached=seat.cached or 0, output=seat.output or 0)
             yield Contribution(number, _role_of(body, seat), seat.agent, seat.answered, tokens, seat, is_turn=False)

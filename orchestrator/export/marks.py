@@ -51,6 +51,8 @@ def marks_of(record: DecisionRecord, listing: str) -> Iterator[Mark]:
     if record.replays is not None:
         again = f"it holds {record.replays} again with something changed, and supersedes nothing"
         yield Mark("REPLAY", f"{again}; {counted(record.reused, 'reply', 'replies')} of that debate are reused.")
+    if record.baseline is not None:
+        yield Mark("BASELINE", record.baseline.line)
     if record.degraded:
         yield Mark("DEGRADED", " ".join(record.degraded))
     if record.closed_early is not None:

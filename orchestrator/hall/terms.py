@@ -68,6 +68,7 @@ class About(StrEnum):
     SETTLED = "settled"  # nothing is open any more, or a person ended it: the rounds still planned are not needed
     ACCOUNT = "account"  # Door's structured account of the decision, in JSON; a claim, checked by the record
     NO_ACCOUNT = "no_account"  # why there is none
+    BASELINE = "baseline"  # a single answer that was given beside the debate, in JSON, and which decision it is
     UNGROUNDED = "ungrounded"  # what an answer names, of the debate it is about, and what does not exist there
 
 

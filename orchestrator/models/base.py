@@ -22,7 +22,7 @@ __all__ = [
 
 CLIENT = "client"  # the route to the model of the MCP client that asks for the debate
 
-Step = Literal["turn", "checklist", "apply", "summary", "vote", "refine", "account", "answer"]
+Step = Literal["turn", "checklist", "apply", "summary", "vote", "refine", "account", "answer", "place"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 
 
