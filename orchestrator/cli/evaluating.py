@@ -19,7 +19,7 @@ from orchestrator.cli.outcome import politely
 from orchestrator.cli.plain import answer, json_text, print_failure, tell
 from orchestrator.cli.showing import put
 from orchestrator.errors import DebateError, RunPaused
-from orchestrator.evaluate.brief import brief_folders
+from orchestrator.evaluate.brief import brief_folders, folder_of
 from orchestrator.evaluate.cassette import Cassette
 from orchestrator.evaluate.evaluation import Evaluated, evaluate
 from orchestrator.evaluate.planted import check_folder
@@ -35,13 +35,13 @@ from orchestrator.wording import counted, visible
 _SHOWN = 10  # calls that differ; --json names them all
 
 
-def check(folder: Path, as_json: bool) -> bool:
+def check(briefs: str, as_json: bool) -> bool:
     """Shows what is found in a folder of briefs; returns whether nothing is wrong.
 
     Raises:
         ConfigurationError: there is no brief in it.
     """
-    folders = brief_folders(folder)
+    folders = brief_folders(folder_of(briefs))
     findings = [finding for each in folders for finding in check_folder(each)]
     errors = [finding.text for finding in findings if finding.is_error]
     warnings = [finding.text for finding in findings if not finding.is_error]

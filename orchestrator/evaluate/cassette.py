@@ -15,155 +15,22 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Self
 
-from pydantic import Field, TypeAdapter, ValidationError
-
-from orchestrator.budget import Bound, taken, total_bound
+from orchestrator.budget import Bound, total_bound
 from orchestrator.errors import ConfigurationError, ModelError, UsageError
-from orchestrator.faults import KINDS
-from orchestrator.models.base import Reply, Request, Usage
-from orchestrator.strict_yaml import Shape
+from orchestrator.evaluate.cassette_lines import Asked, Begun, Call, Counted, Failed, Line, Replied, lines_in
+from orchestrator.evaluate.cassette_lines import Cell as Cell
+from orchestrator.evaluate.cassette_lines import Place as Place
+from orchestrator.files import create_once
+from orchestrator.models.base import Reply, Request
 
 FILE = "cassette.jsonl"
-
-
-class Cell(NamedTuple):
-    """What one arm does about one brief, once."""
-
-    brief: str
-    arm: str
-    repeat: int
-
-    def __str__(self) -> str:
-        return f"{self.brief} {self.arm} {self.repeat}"
-
-
-class Place(NamedTuple):
-    """Where in an evaluation a call stands; only what is asked tells two calls of one place apart."""
-
-    cell: Cell
-    step: str
-
-    def __str__(self) -> str:
-        return f"{self.cell}: {self.step}"
-
-
-class Begun(Shape):
-    """A process has begun to ask, with the keys that these variables hold; which routes were asked hangs on that."""
-
-    kind: Literal["begun"] = "begun"
-    variables: tuple[str, ...]
-
-
-class Asked(Shape):
-    """A call that is about to be made, and the most it can take."""
-
-    kind: Literal["asked"] = "asked"
-    number: int
-    brief: str
-    arm: str
-    repeat: int
-    step: str
-    request: str
-    route: str
-    began: float  # seconds since 1970
-    tokens: int
-    cost_usd: Decimal | None
-
-    @property
-    def place(self) -> Place:
-        return Place(Cell(self.brief, self.arm, self.repeat), self.step)
-
-
-class Counted(Shape):
-    """`usage.Usage`, as a line holds it."""
-
-    input: int
-    cached: int
-    output: int
-    cost_usd: Decimal | None
-    thinking: int
-
-    @classmethod
-    def of(cls, usage: Usage) -> Self:
-        return cls(
-            input=usage.input,
-            cached=usage.cached,
-            output=usage.output,
-            cost_usd=usage.cost_usd,
-            thinking=usage.thinking,
-        )
-
-    @property
-    def usage(self) -> Usage:
-        return Usage(self.input, self.cached, self.output, self.cost_usd, self.thinking)
-
-
-class Replied(Shape):
-    """What a call brought, after so many seconds."""
-
-    kind: Literal["replied"] = "replied"
-    number: int
-    seconds: float
-    text: str
-    model: str
-    usage: Counted
-    left_out: tuple[str, ...]
-
-    @property
-    def reply(self) -> Reply:
-        return Reply(self.text, self.model, self.usage.usage, self.left_out)
-
-
-class Failed(Shape):
-    """Why a call brought nothing, or nothing of use."""
-
-    kind: Literal["failed"] = "failed"
-    number: int
-    seconds: float
-    code: str
-    message: str
-    route: str
-    text: str
-    usage: Counted | None
-    maybe_billed: bool
-
-    @property
-    def error(self) -> ModelError:
-        usage = self.usage.usage if self.usage else None
-        kind = KINDS.get(self.code, ModelError)
-        return kind(self.message, model=self.route, usage=usage, text=self.text, maybe_billed=self.maybe_billed)
-
-
-_Line = TypeAdapter[Begun | Asked | Replied | Failed](
-    Annotated[Begun | Asked | Replied | Failed, Field(discriminator="kind")]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call that was made, and its outcome as far as there is one."""
-
-    asked: Asked
-    outcome: Replied | Failed | None = None
-
-    @property
-    def taken(self) -> Bound:
-        """What it counts for: its whole bound where nobody knows what became of it."""
-        bound = Bound(self.asked.tokens, self.asked.cost_usd)
-        match self.outcome:
-            case Replied(usage=usage):
-                return taken(bound, usage.usage, charged=True)
-            case Failed(usage=found, maybe_billed=charged):
-                return taken(bound, found.usage if found else None, charged=charged)
-        return bound
 
 
 class Cassette:
@@ -175,10 +42,9 @@ class Cassette:
 
     Attributes:
         begun: who asked last; None: nobody yet.
-
     """
 
-    def __init__(self, lines: Iterable[Begun | Asked | Replied | Failed] = (), file: int | None = None) -> None:
+    def __init__(self, lines: Iterable[Line] = (), file: int | None = None) -> None:
         self.begun: Begun | None = None
         self._calls: dict[int, Call] = {}
         self._numbers: defaultdict[Place, list[int]] = defaultdict(list)
@@ -195,15 +61,16 @@ class Cassette:
             ConfigurationError: it holds something else.
         """
         path = folder / FILE
+        create_once(folder, FILE, "")
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            file = os.open(path, os.O_RDWR | os.O_APPEND)
         except OSError as error:
             raise UsageError(f"Cannot write {path}: {error.strerror}.", "Choose another folder with --out.") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             data = path.read_bytes()
             whole = data.rfind(b"\n") + 1
-            cassette = cls(_lines_in(data[:whole], path), file)
+            cassette = cls(lines_in(data[:whole], path), file)
             os.ftruncate(file, whole)
         except BlockingIOError as error:
             os.close(file)
@@ -226,7 +93,7 @@ class Cassette:
         except OSError as error:
             cure = "Leave out --replay, so that one is made."
             raise ConfigurationError(f"cannot be read: {error.strerror}.", cure, source=str(path)) from error
-        return cls(_lines_in(data[: data.rfind(b"\n") + 1], path))
+        return cls(lines_in(data[: data.rfind(b"\n") + 1], path))
 
     def __enter__(self) -> Self:
         return self
@@ -320,7 +187,7 @@ class Cassette:
             self._write(outcome)
             self._add(outcome)
 
-    def _add(self, line: Begun | Asked | Replied | Failed) -> None:
+    def _add(self, line: Line) -> None:
         match line:
             case Begun():
                 self.begun = line
@@ -330,14 +197,16 @@ class Cassette:
             case _:
                 self._calls[line.number] = replace(self._calls[line.number], outcome=line)
 
-    def _write(self, line: Shape) -> None:
+    def _write(self, line: Line) -> None:
+        """Writes a line, whole or not at all: what comes after it must begin a line."""
         assert self._file is not None, "what is replayed is not written"
+        data, size = line.model_dump_json().encode() + b"\n", os.fstat(self._file).st_size
         try:
-            data = line.model_dump_json().encode() + b"\n"
-            if os.write(self._file, data) < len(data):
-                raise UsageError("Cannot write the cassette: the disk is full.", "Make room and run it again.")
+            while data:
+                data = data[os.write(self._file, data) :]
             os.fsync(self._file)
         except OSError as error:
+            os.ftruncate(self._file, size)
             raise UsageError(f"Cannot write the cassette: {error.strerror}.", "Make room and run it again.") from error
 
 
@@ -352,22 +221,3 @@ def digest_of(request: Request) -> str:
         "shape": request.shape.schema if request.shape else None,
     }
     return f"sha256:{hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()}"
-
-
-def _lines_in(data: bytes, path: Path) -> Iterator[Begun | Asked | Replied | Failed]:
-    asked: set[int] = set()
-    for number, text in enumerate(data.splitlines(), 1):
-        try:
-            line = _Line.validate_json(text)
-        except ValidationError as error:
-            raise _no_line(path, number) from error
-        if isinstance(line, Asked):
-            asked.add(line.number)
-        elif not isinstance(line, Begun) and line.number not in asked:
-            raise _no_line(path, number)
-        yield line
-
-
-def _no_line(path: Path, line: int) -> ConfigurationError:
-    cure = "Restore the file, or choose another folder with --out."
-    return ConfigurationError("This is no line of a cassette.", cure, source=str(path), line=line)

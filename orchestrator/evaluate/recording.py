@@ -15,7 +15,8 @@ import anyio
 
 from orchestrator.budget import Bound, Budget
 from orchestrator.errors import LimitMet, ModelError, NotRecorded
-from orchestrator.evaluate.cassette import Call, Cassette, Cell, Failed, Place, Replied, digest_of
+from orchestrator.evaluate.cassette import Cassette, digest_of
+from orchestrator.evaluate.cassette_lines import Call, Cell, Failed, Place, Replied
 from orchestrator.evaluate.results import Spent
 from orchestrator.models.base import Model, Reply, Request, Usage
 from orchestrator.models.guarded import Guarded

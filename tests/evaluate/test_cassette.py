@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -72,6 +73,23 @@ def test_a_line_that_was_not_written_to_its_end_is_none_and_the_next_stands_in_i
             assert [call.outcome is None for call in cassette.at(PLACE)] == [False, True]
             cassette.replied(2, REPLY, 1.5)
         assert (tmp_path / FILE).read_bytes() == whole
+
+
+def test_where_there_is_no_room_it_is_told_and_what_stands_there_stays_whole(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Cassette.recording(tmp_path) as cassette:
+        number = cassette.asked(PLACE, REQUEST, BOUND, 10.0)
+        before = (tmp_path / FILE).read_bytes()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, hard))  # a part of a line would fit
+        try:
+            with pytest.raises(UsageError, match="Make room"):
+                cassette.replied(number, REPLY, 1.5)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert (tmp_path / FILE).read_bytes() == before
+        assert cassette.at(PLACE)[0].outcome is None
+        cassette.replied(number, REPLY, 1.5)
+    assert Cassette.to_replay(tmp_path).at(PLACE)[0].outcome is not None
 
 
 @pytest.mark.parametrize("line", ["{}", "[1]", '{"kind": "replied"}', "no JSON", ""])

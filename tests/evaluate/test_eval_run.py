@@ -83,6 +83,15 @@ def test_no_key_stands_in_the_cassette(evaluate: Command, voices: Voices, work: 
     assert "OPENAI_API_KEY" in (work / "here" / CASSETTE).read_text()
 
 
+def test_nothing_of_it_comes_into_the_users_hall(
+    evaluate: Command, voices: Voices, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBATE_HALL_STORE", str(work / "mine"))
+    assert evaluate(*ONE, *ARMS).exit_code == 0
+    assert sorted(path.name for path in work.iterdir()) == ["here"]
+    assert not (work.parent / "state").exists()
+
+
 def test_json_says_all_of_it(evaluate: Command, voices: Voices) -> None:
     ended = evaluate(*ONE, *ARMS, "--arms", "majority:door", "--json", "--quiet")
     told: dict[str, Any] = json.loads(ended.stdout)
@@ -182,7 +191,7 @@ def test_a_dry_run_asks_nothing_and_says_what_each_arm_may_be_expected_to_take(
 
 
 def test_check_tells_all_that_is_wrong_and_exits_with_2(evaluate: Command, work: Path) -> None:
-    assert evaluate("check", str(BRIEFS)).stdout == "20 briefs, 0 errors\n"
+    assert evaluate("check").stdout == evaluate("check", str(BRIEFS)).stdout == "20 briefs, 0 errors\n"
     for number in ("001-parcel-scan-events", "002-settlement-feed"):
         shutil.copytree(BRIEFS / number, work / "mine" / number)
         file = work / "mine" / number / "brief.yaml"

@@ -22,14 +22,15 @@ def evaluation() -> None:
 
 
 @AS_JSON
-@click.argument("folder", metavar="FOLDER", type=FOLDER)
-def eval_check(folder: Path, as_json: bool) -> None:
+@click.argument("folder", metavar="[FOLDER]", default="bundled", shell_complete=files)
+def eval_check(folder: str, as_json: bool) -> None:
     """Check a folder of briefs: that each can be read, and that what is planted stands where it says.
 
-    The exit code is 2 where something is wrong; what is only worth a look is told and changes nothing.
+    Without FOLDER, those that come along. The exit code is 2 where something is wrong; what is only worth a look is
+    told and changes nothing.
 
     Examples:
-        debate-hall eval check evals/briefs
+        debate-hall eval check
         debate-hall eval check evals/briefs --json
     """
     from orchestrator.cli import evaluating
