@@ -33,6 +33,7 @@ The parts, in the order in which they are best read:
     replaying.py  replayed.py  foreseeing.py   a debate held again with something changed; what it reuses, and will ask
     question.py  inquiry.py          a question about a debate, asked after the fact, and answered from its ledger
     redacting.py      a redaction with what goes with it, and what still quotes the words that went
+    evaluate/         does it help? briefs, arms at equal cost, what each reached, and what that shows
     mcp_server/       the hall and its runs as MCP
     cli/              run-debate and debate-hall
 
