@@ -156,7 +156,7 @@ class Work:
 
     @property
     def _questions(self) -> Questions:
-        return Questions(self.brief, self.plan)
+        return Questions(self.brief, self.plan, often=self.arm.is_equalled)
 
     async def _answer(self, seat: PlannedSeat, number: int) -> Answer:
         (draft,) = await self._drafts([self._questions.answer(seat, number)])

@@ -70,10 +70,12 @@ class Questions:
 
     Args:
         plan: of the recipe whose seats they take; with the brief's documents and fence.
+        often: whether it is asked more than once, so that a provider's cache may serve what all requests begin with.
     """
 
     brief: Brief
     plan: Plan
+    often: bool = False
 
     def answer(self, seat: PlannedSeat, number: int) -> Assignment:
         """An answer, from nothing but question and documents."""
@@ -139,6 +141,7 @@ class Questions:
             temperature=endpoint.temperature,
             endpoint=endpoint,
             shape=shape,
+            shared=len(self._head) if self.often else 0,
         )
 
     def _lacking(self, text: str) -> str | None:

@@ -46,6 +46,14 @@ async def test_nobody_is_shown_what_is_planted(tmp_path: Path, one: Brief) -> No
     assert "sound_with" not in told
 
 
+async def test_who_is_asked_often_lets_the_providers_cache_serve_question_and_documents(tmp_path: Path) -> None:
+    """Else a cache would make the debate cheaper, and what others may take for the same money less than it is."""
+    voices = Voices()
+    await held(prepared(arms=("single:wall", "majority:door")), tmp_path, voices)
+    assert {(request.task.role, request.shared) for request in voices.requests} == {("Wall", 0), ("Door", 2)}
+    assert len({request.messages[:2] for request in voices.requests}) == 1
+
+
 async def test_the_fence_is_in_no_document_and_the_same_each_time(tmp_path: Path, one: Brief) -> None:
     assert fence_of(one) == fence_of(brief())
     assert not any(fence_of(one) in piece.text for piece in one.documents)
