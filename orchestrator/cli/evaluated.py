@@ -25,15 +25,13 @@ from orchestrator.evaluate.cassette import Cassette
 from orchestrator.evaluate.judging import Judged
 from orchestrator.evaluate.recording import Live, Purse
 from orchestrator.evaluate.report import report_of
-from orchestrator.evaluate.report_page import render_page
-from orchestrator.evaluate.report_text import render_markdown
+from orchestrator.evaluate.report_files import MARKDOWN, files_of
 from orchestrator.evaluate.results import Results, load_results
+from orchestrator.evaluate.scores import scored
 from orchestrator.files import prepare_folder, write_atomically
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.own_task import in_own_task
 from orchestrator.recipe import Limits
-
-FILES = {"md": "report.md", "json": "report.json", "html": "report.html"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +79,10 @@ def _report(folder: Path, named: str | None, against: str | None, judging: Judgi
     briefs = _briefs(results, named)
     opinions = _judged(folder, results, briefs, judging) if judging else None
     found = report_of(results, briefs, against, opinions)
-    texts = {"md": render_markdown(found), "json": found.text, "html": render_page(found)}
-    write_atomically(folder, {FILES[kind]: text for kind, text in texts.items()})
-    put(found.model_dump(mode="json"), as_json, texts["md"])
-    for name in FILES.values():
+    files = files_of(found, scored(results, briefs))
+    write_atomically(folder, files)
+    put(found.model_dump(mode="json"), as_json, files[MARKDOWN])
+    for name in files:
         tell(f"wrote {folder / name}")
     return Exit.DECIDED
 

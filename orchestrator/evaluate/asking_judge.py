@@ -15,7 +15,7 @@ import anyio
 
 from orchestrator.budget import require_prices
 from orchestrator.drafting import Drafting
-from orchestrator.drafts import PATIENT, Assignment, Draft, Failure
+from orchestrator.drafts import PATIENT, Assignment, Draft, Failure, Patience
 from orchestrator.errors import LimitMet
 from orchestrator.evaluate.asked import fence_of, topic_of
 from orchestrator.evaluate.brief import Brief
@@ -58,6 +58,7 @@ class Judge:
         cassette: where its replies are kept.
         live: what calls are made with that are not recorded yet.
         parallel: how many answers are judged at once.
+        patience: how long a call that failed is waited for.
     """
 
     route: str
@@ -65,6 +66,7 @@ class Judge:
     cassette: Cassette
     live: Live
     parallel: int
+    patience: Patience = PATIENT
 
 
 def plan_for(
@@ -121,7 +123,7 @@ async def judged(results: Results, briefs: Mapping[str, Brief], judge: Judge) ->
 
 async def _asked(result: Result, brief: Brief, judge: Judge, lanes: Lanes) -> Draft | Failure:
     recording = Recording(Cell(*result.place), judge.cassette, judge.live)
-    drafting = Drafting(recording.model_of, _nobody_reads, patience=PATIENT, lanes=lanes)
+    drafting = Drafting(recording.model_of, _nobody_reads, patience=judge.patience, lanes=lanes)
     (draft,) = await drafting.all([_assignment(result, brief, judge.plan)])
     return draft
 

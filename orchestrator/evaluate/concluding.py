@@ -48,15 +48,16 @@ def in_reach(found: Difference) -> str:
         return f"{counted(found.briefs, 'brief').capitalize()} can show no difference at all, however large."
     return (
         f"{counted(found.briefs, 'brief').capitalize()} that differ as these do show a difference of "
-        f"{points(found.smallest)} or more in {POWER:.0%} of all cases; smaller ones mostly stay unseen, and that none "
-        "is seen does not mean that there is none."
+        f"{round(100 * found.smallest)} points or more in {POWER:.0%} of all cases; smaller ones mostly stay unseen, "
+        "and that none is seen does not mean that there is none."
     )
 
 
 def points(share: float) -> str:
-    """A difference of shares: `+12 points`."""
+    """A difference of shares: `+12 points`, `0 points`."""
     number = round(100 * share)
-    return f"{number:+d} point{'' if abs(number) == 1 else 's'}".replace("-", "−")
+    signed = f"{number:+d}".replace("-", "−") if number else "0"
+    return f"{signed} point{'' if abs(number) == 1 else 's'}"
 
 
 def _between(found: Difference) -> str:

@@ -14,11 +14,10 @@ Everything follows from the seed: the n-th time that one model is asked the same
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -27,6 +26,8 @@ import anyio
 
 from orchestrator.errors import BadRequest, Overloaded
 from orchestrator.evaluate.answer import Answer, Answered
+from orchestrator.evaluate.asked import SHAPE, TRANSCRIBE
+from orchestrator.evaluate.brief import Brief, Planted
 from orchestrator.models.base import Reply, Request
 from orchestrator.usage import Usage
 
@@ -77,16 +78,27 @@ class Puzzle:
     facts: tuple[str, ...] = ()
     beliefs: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, brief: Brief) -> Puzzle:
+        """A brief as a puzzle: its verdicts are the truth, its planted constraints and false claims the rest."""
+        places = [(each, Planted.at(each.where, brief.documents)) for each in brief.constraints]
+        return cls(
+            question=brief.question,
+            right=tuple(option.id for option in brief.options if option.verdict != "violates"),
+            wrong=tuple(option.id for option in brief.options if option.verdict == "violates"),
+            facts=tuple(f"{each.statement} [{place.document}:{place.first}]" for each, place in places),
+            beliefs=tuple(claim.claim for claim in brief.false_claims),
+        )
+
     def is_right(self, option: str) -> bool:
         return option in self.right
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A position that a request shows."""
+Speak = Callable[[Request, str], str]
+"""How a sentence that says a position becomes what is asked for where no answer to a brief is: a turn, an account."""
 
-    who: str
-    option: str
+
+_Positions = tuple[tuple[str, str], ...]
 
 
 class Panel:
@@ -96,14 +108,21 @@ class Panel:
         puzzles: what they can be asked.
         traits: of each model; or of all of them.
         seed: another one draws everything anew.
+        speak: how a position is put in a debate.
 
     Attributes:
         asked: how many calls were made.
     """
 
-    def __init__(self, puzzles: Sequence[Puzzle], traits: Traits | Mapping[str, Traits], seed: int = 0) -> None:
+    def __init__(
+        self,
+        puzzles: Sequence[Puzzle],
+        traits: Traits | Mapping[str, Traits],
+        seed: int = 0,
+        speak: Speak = lambda request, sentence: sentence,
+    ) -> None:
         self.asked = 0
-        self._puzzles, self._traits, self._seed = tuple(puzzles), traits, seed
+        self._puzzles, self._traits, self._seed, self._speak = tuple(puzzles), traits, seed, speak
         self._times: Counter[tuple[Any, ...]] = Counter()
 
     async def complete(self, request: Request) -> Reply:
@@ -115,13 +134,14 @@ class Panel:
         """
         puzzle = self._puzzle_of(request)
         traits = self._traits if isinstance(self._traits, Traits) else self._traits[request.model]
-        draw = self._drawing(request)
+        seen = _positions_in(request)
+        draw = self._drawing(request, puzzle, seen)
         if traits.latency_s:
             await anyio.sleep(traits.latency_s)
         if draw.random() < traits.failure_rate:
             raise Overloaded(f"{request.model} is simulated to be overloaded.", model=request.model)
-        option = self._option(request, puzzle, traits, draw)
-        text = _said(request, puzzle, option, traits, draw)
+        option = self._option(request, puzzle, traits, seen, draw)
+        text = self._said(request, puzzle, option, traits, draw)
         return Reply(text, request.model, _usage(request, text, traits))
 
     def _puzzle_of(self, request: Request) -> Puzzle:
@@ -131,17 +151,21 @@ class Panel:
                 return puzzle
         raise BadRequest("The panel knows no puzzle with this question.", model=request.model)
 
-    def _drawing(self, request: Request) -> random.Random:
-        """Draws for this call alone; asked the same thing again, the next time draws anew."""
+    def _drawing(self, request: Request, puzzle: Puzzle, seen: _Positions) -> random.Random:
+        """Draws for this call alone: asked the same again, it draws anew, in other words for the same it does not."""
         self.asked += 1
-        asked = (request.model, request.messages, request.task.step, request.task.agent, request.task.lens)
+        task = request.task
+        asked = (request.model, puzzle.question, seen, task.step, task.agent, task.lens, task.round)
         self._times[asked] += 1
         return random.Random(repr((self._seed, asked, self._times[asked])))
 
-    def _option(self, request: Request, puzzle: Puzzle, traits: Traits, draw: random.Random) -> str:
-        seen = [_Held(*found.groups()) for message in request.messages for found in _HELD.finditer(message.text)]
-        last = {held.who: held.option for held in seen}
+    def _option(self, request: Request, puzzle: Puzzle, traits: Traits, seen: _Positions, draw: random.Random) -> str:
+        if seen and TRANSCRIBE in request.messages[-1].text:
+            return seen[-1][1]  # what others decided, which it does not look at itself
+        last = dict(seen)
         own = last.pop(_name(request), None)
+        if own and request.task.step == "account":
+            return own
         position = own or self._found(request, puzzle, traits, draw)
         differing = [option for option in last.values() if option != position]
         if seen and not puzzle.is_right(position) and draw.random() < traits.correction:
@@ -156,6 +180,26 @@ class Panel:
         reading = shared if draw.random() < traits.correlation**0.5 else draw
         return reading.choice(puzzle.right if reading.random() < traits.accuracy else puzzle.wrong)
 
+    def _said(self, request: Request, puzzle: Puzzle, option: str, traits: Traits, draw: random.Random) -> str:
+        facts = [fact for fact in puzzle.facts if draw.random() < traits.accuracy]
+        believed = () if puzzle.is_right(option) else puzzle.beliefs
+        sentence = f"{SIMULATED}: {_name(request)} holds option {option}."
+        if request.shape != SHAPE:
+            return self._speak(request, sentence)
+        return Answer(
+            constraints=tuple(Answered(constraint=fact, how="It is met.") for fact in facts),
+            reasons=(*believed, sentence),
+            option=option,
+            statement=sentence,
+            citations=(),
+        ).model_dump_json()
+
+
+def _positions_in(request: Request) -> _Positions:
+    """Who holds what in all that a request shows, in its order."""
+    texts = (message.text for message in request.messages)
+    return tuple((found[1], found[2]) for text in texts for found in _HELD.finditer(text))
+
 
 def position_in(text: str) -> str | None:
     """The option that a simulated answer in prose holds."""
@@ -166,23 +210,6 @@ def position_in(text: str) -> str | None:
 def _name(request: Request) -> str:
     """Who answers: a seat of a debate by its agent and lens, so that three equal ones are told apart."""
     return re.sub(r"[^\w/.:-]+", "-", "/".join(filter(None, (request.task.agent, request.task.lens))))
-
-
-def _said(request: Request, puzzle: Puzzle, option: str, traits: Traits, draw: random.Random) -> str:
-    facts = [fact for fact in puzzle.facts if draw.random() < traits.accuracy]
-    believed = () if puzzle.is_right(option) else puzzle.beliefs
-    holds = f"{_name(request)} holds option {option}."
-    if request.shape is None:
-        return "\n".join([f"{SIMULATED}: {holds}", *facts, *believed])
-    return json.dumps(
-        Answer(
-            constraints=tuple(Answered(constraint=fact, how="It is met.") for fact in facts),
-            reasons=(holds, *believed),
-            option=option,
-            statement=f"{SIMULATED}: {holds}",
-            citations=(),
-        ).model_dump(mode="json")
-    )
 
 
 def _usage(request: Request, text: str, traits: Traits) -> Usage:

@@ -17,7 +17,7 @@ from orchestrator.evaluate.figures import (
 from orchestrator.evaluate.measuring import Difference, Measure, Unit
 from orchestrator.evaluate.report import Report
 
-WIDTH, LEFT, RIGHT, ROW, TOP = 760, 190, 560, 34, 30  # of a plot: between left and right lies its scale
+WIDTH, LEFT, RIGHT, ROW, TOP = 860, 190, 560, 34, 30  # of a plot: its scale lies between left and right
 _TICKS = 5
 
 

@@ -106,6 +106,18 @@ class Score(Shape):
         return _share([believed.reading == "accepted" for believed in self.claims])
 
 
+class Scores(Shape):
+    """All scores of an evaluation, with the sentences that they rest on."""
+
+    version: Literal["run-debate/evaluation-scores/v1"] = "run-debate/evaluation-scores/v1"
+    scores: tuple[Score, ...]
+
+    @property
+    def text(self) -> str:
+        """The bytes of its file."""
+        return self.model_dump_json(indent=2) + "\n"
+
+
 def scored(results: Results, briefs: Mapping[str, Brief]) -> tuple[Score, ...]:
     """Scores all results, in their order.
 

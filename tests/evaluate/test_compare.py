@@ -105,8 +105,10 @@ def test_a_report_is_written_beside_the_results_and_shown(home: Path) -> None:
     assert ended.stdout == (Path(folder) / "report.md").read_text()
     assert "single decides soundly more often than majority" in ended.stdout
     assert sorted(path.name for path in Path(folder).iterdir()) == [
-        "report.html", "report.json", "report.md", "results.json"
+        "report.html", "report.json", "report.md", "results.json", "scores.json"
     ]  # fmt: skip
+    (first, *_) = json.loads((Path(folder) / "scores.json").read_text())["scores"]
+    assert (first["brief"], first["option"], first["verdict"]) == (IDS[0], "A", "violates")
     shown = json.loads(invoke("report", folder, "--json", "--against", "single").stdout)
     assert shown["against"] == "single"
     assert json.loads((Path(folder) / "report.json").read_text()) == shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
+from itertools import pairwise
 from math import comb, sqrt
 from statistics import fmean, stdev
 
@@ -12,16 +13,17 @@ import pytest
 
 from orchestrator.errors import BadRequest, Overloaded
 from orchestrator.evaluate.answer import Answer
+from orchestrator.evaluate.asked import SHAPE
 from orchestrator.evaluate.panel import Panel, Puzzle, Traits, position_in
 from orchestrator.evaluate.statistics import paired, power_of
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Message, Reply, Request, Shape, Task
-from orchestrator.structured import read, schema_of
+from orchestrator.structured import read
 
 pytestmark = pytest.mark.anyio
 
-MANY = 600  # puzzles, in which a law shows
-EVALUATIONS = 120
+MANY = 400  # puzzles, in which a law shows
+EVALUATIONS = 80
 
 
 def puzzles(number: int = MANY, wrong: str = "B") -> list[Puzzle]:
@@ -64,7 +66,32 @@ async def majorities(traits: Traits, voices: int, asked: list[Puzzle]) -> float:
 
 def binomial(voices: int, rate: float) -> float:
     """How often more than half of so many are right."""
-    return sum(comb(voices, k) * rate**k * (1 - rate) ** (voices - k) for k in range(voices // 2 + 1, voices + 1))
+    return sum(exactly(voices, rate, k) for k in range(voices // 2 + 1, voices + 1))
+
+
+def conforming(accuracy: float, conformity: float, seats: int, number: int) -> list[float]:
+    """How many of some seats are right in each round: a chain over the number of those who are.
+
+    Where not all hold the same, each gives in with the conformity: the right ones to a wrong one, the wrong to a right.
+    """
+    chances = [exactly(seats, accuracy, k) for k in range(seats + 1)]
+    expected = []
+    for _ in range(number):
+        expected.append(sum(k * chance for k, chance in enumerate(chances)) / seats)
+        after = [0.0] * (seats + 1)
+        for k, chance in enumerate(chances):
+            gives_in = conformity if 0 < k < seats else 0.0
+            for stay in range(k + 1):
+                for come in range(seats - k + 1):
+                    moved = exactly(k, 1 - gives_in, stay) * exactly(seats - k, gives_in, come)
+                    after[stay + come] += chance * moved
+        chances = after
+    return expected
+
+
+def exactly(voices: int, rate: float, number: int) -> float:
+    """How often exactly so many of some voices are right."""
+    return comb(voices, number) * rate**number * (1 - rate) ** (voices - number)
 
 
 def near(rate: float, drawn: int = MANY) -> object:
@@ -87,12 +114,11 @@ async def test_without_correction_and_conformity_rounds_change_nothing() -> None
 
 
 async def test_with_conformity_a_panel_that_is_mostly_right_gets_worse_with_each_round() -> None:
-    right = await rounds(Traits(0.8, conformity=0.5), 3, 4, puzzles())
-    assert right[0] == near(0.8, 3 * MANY)
-    # Of three seats one gives in if another differs: a right one with 1 - 0.8², a wrong one with 1 - 0.2².
-    assert right[1] == near(0.8 - 0.8 * 0.36 * 0.5 + 0.2 * 0.96 * 0.5, MANY)
-    assert right[1] < right[0] - 0.02
-    assert right[-1] < right[0] - 0.05
+    expected = conforming(0.8, 0.1, 7, 6)
+    assert all(later < earlier - 0.01 for earlier, later in pairwise(expected))
+    right = await rounds(Traits(0.8, conformity=0.1), 7, 6, puzzles())
+    assert right == [near(rate) for rate in expected]
+    assert right[-1] < right[0] - 0.06
 
 
 async def test_with_correction_it_gets_better() -> None:
@@ -118,11 +144,11 @@ async def test_a_majority_of_voices_that_err_together_rises_less_or_not_at_all(c
 
 
 async def test_errors_of_two_answers_go_together_as_the_correlation_says() -> None:
-    panel, asked = Panel(puzzles(2000), Traits(0.5, 0.36)), puzzles(2000)
+    panel, asked = Panel(puzzles(1200), Traits(0.5, 0.36)), puzzles(1200)
     pairs = [[float(await held(panel, asking(puzzle)) == "A") for _ in range(2)] for puzzle in asked]
     left, right = ([pair[side] for pair in pairs] for side in (0, 1))
     covariance = fmean(a * b for a, b in pairs) - fmean(left) * fmean(right)
-    assert covariance / (stdev(left) * stdev(right)) == pytest.approx(0.36, abs=4 / sqrt(2000))
+    assert covariance / (stdev(left) * stdev(right)) == pytest.approx(0.36, abs=4 / sqrt(1200))
 
 
 # -------------------------------------------------------------------------------------------------- the instrument
@@ -175,9 +201,8 @@ async def test_the_same_seed_answers_the_same_and_another_one_does_not() -> None
 
 async def test_it_answers_in_the_shape_that_is_asked_for_and_counts_what_that_takes() -> None:
     puzzle = Puzzle("Move?", ("A", "C"), ("B",), ("Seven days must be kept [E1:3].",), ("Five is enough.",))
-    shape = Shape("answer", schema_of(Answer))
     traits = Traits(1.0, price_per_token=Decimal("0.001"))
-    reply = await Panel([puzzle], traits).complete(asking(puzzle, shape=shape))
+    reply = await Panel([puzzle], traits).complete(asking(puzzle, shape=SHAPE))
     answer = read(reply.text, Answer)
     assert answer.option in ("A", "C")
     assert [each.constraint for each in answer.constraints] == ["Seven days must be kept [E1:3]."]
@@ -186,7 +211,7 @@ async def test_it_answers_in_the_shape_that_is_asked_for_and_counts_what_that_ta
     tokens = reply.usage.input + reply.usage.output
     assert tokens > 0
     assert reply.usage.cost_usd == tokens * Decimal("0.001")
-    wrong = read((await Panel([puzzle], Traits(0.0)).complete(asking(puzzle, shape=shape))).text, Answer)
+    wrong = read((await Panel([puzzle], Traits(0.0)).complete(asking(puzzle, shape=SHAPE))).text, Answer)
     assert (wrong.option, wrong.constraints, "Five is enough." in wrong.text) == ("B", (), True)
 
 

@@ -84,7 +84,7 @@ def test_where_nothing_shows_that_is_said_with_what_could_have_shown(briefs: Map
     found = report.difference("refine", "soundness")
     assert found is not None
     assert found.smallest is not None
-    assert f"a difference of +{round(100 * found.smallest)} points or more in 80%" in said
+    assert f"a difference of {round(100 * found.smallest)} points or more in 80%" in said
 
 
 def test_few_briefs_one_arm_and_one_answer_each_are_called_so(briefs: Mapping[str, Brief]) -> None:
