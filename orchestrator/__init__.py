@@ -20,6 +20,7 @@ The parts, in the order in which they are best read:
     seat_at_work.py  drafting.py     one seat on its way to its draft; all of them at once, in seat order
     agenda.py  assigning.py  commits.py     what is left to do; what each seat has to write; drafts become turns
     asking.py  settling.py           votes, refinements and the account, from the last synthesis to the end
+    baseline.py  answering_alone.py  single answers beside a debate: what they are asked, and which decision each is
     imagined.py  quote.py            a debate that nobody has held yet; what it will take
     holding.py        a process holds a thread: lease, journal, limits, and how it ends
     runner.py         the barrier protocol: snapshot, draft, commit, synthesize, close

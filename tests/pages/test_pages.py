@@ -43,6 +43,7 @@ def test_there_is_a_page_for_each_task() -> None:
         "agents-and-skills",
         "people",
         "replay",
+        "baseline",
         "evaluation",
         "own-recipes-and-agents",
         "ci",
