@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from baseline.singles import Singles
+from hall.halls import HastyStore
 from orchestrator.cli.run_debate import run_debate
 
 
@@ -19,6 +20,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", "asked-of-nobody")
+    monkeypatch.setattr("orchestrator.hall.store_place.SQLiteStore", HastyStore)
     (tmp_path / "facts.md").write_text("Billing runs on PostgreSQL.\nOperations may run no new cluster.\n")
     return tmp_path
 

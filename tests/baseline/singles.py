@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import anyio
+
 from building import account_text, placing_text, priced, vote_text
 from cli.in_process import Table
 from orchestrator.baseline import ALONE
 from orchestrator.errors import AuthenticationFailed, ModelError
+from orchestrator.hall.terms import Role
 from orchestrator.models.base import Reply, Request
 
 DECIDED = "It is done step by step."  # as the account says
@@ -28,9 +31,15 @@ class Singles(Table):
 
     choices: Sequence[str | None] = (DECIDED,)
     says_of_votes: str = "approve"
+    meeting: anyio.Event | None = None  # the first who answers alone and Wind wait for each other
     deaf: frozenset[str] = frozenset()  # steps at which those who answer alone cannot be heard
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._came: set[bool] = set()
+
     async def complete(self, request: Request) -> Reply:
+        await self._meet(request)
         if request.task.agent == ALONE and request.task.step in self.deaf:
             self.asked.append(request)
             raise self._refusal(request)
@@ -44,6 +53,15 @@ class Singles(Table):
             self.asked.append(request)
             return priced(account_text(options=_OPTIONS), self.cost)
         return await super().complete(request)
+
+    async def _meet(self, request: Request) -> None:
+        """A debate that waited for those who answer alone, or they for it, would wait here for ever."""
+        if self.meeting is not None and (request.task.agent == ALONE or request.task.role == Role.WIND):
+            self._came.add(request.task.agent == ALONE)
+            if len(self._came) == 2:
+                self.meeting.set()
+            with anyio.fail_after(10):
+                await self.meeting.wait()
 
     @property
     def alone(self) -> list[Request]:

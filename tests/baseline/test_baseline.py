@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from click.testing import Result
 
@@ -122,6 +123,11 @@ def test_who_answers_alone_reads_question_and_evidence_and_nothing_that_was_said
         assert "Step by step" not in shown  # the title of what is taken
         assert "debate" not in shown.partition("JSON schema")[0]
         assert request.messages[-2].speaker == "assistant"
+
+
+def test_they_answer_while_the_debate_goes_on(debate: Command, singles: Singles) -> None:
+    singles.meeting = anyio.Event()
+    assert told(debate("--json"))["status"] == "synthesis"
 
 
 def test_no_voice_of_the_debate_reads_what_was_answered_alone(debate: Command, singles: Singles) -> None:

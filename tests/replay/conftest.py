@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.in_process import Table
+from hall.halls import HastyStore
 from orchestrator.cli.debate_hall import debate_hall
 from orchestrator.cli.run_debate import run_debate
 from replay.stage import Command
@@ -20,6 +21,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", "asked-of-nobody")
+    monkeypatch.setattr("orchestrator.hall.store_place.SQLiteStore", HastyStore)
     (tmp_path / "facts.md").write_text("Billing runs on PostgreSQL.\nOperations may run no new cluster.\n")
     (tmp_path / "load.md").write_text("The queue holds 40 messages at noon.\n")
     return tmp_path
