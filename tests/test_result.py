@@ -25,7 +25,8 @@ pytestmark = pytest.mark.anyio
 # DESIGN section 7, and `rehearsal`
 KEYS = {
     *("schema", "thread_id", "status", "exit_code", "decision", "record", "head", "rounds", "turns", "tokens"),
-    *("cost_usd", "rehearsal", "degraded", "substitutions", "uncertain", "warnings", "files", "error", "quote", "replay"),
+    *("cost_usd", "rehearsal", "degraded", "substitutions", "uncertain", "warnings", "files", "error", "quote"),
+    "replay",
 }
 TURN_KEYS = {
     *("turn_index", "round", "role", "cognition", "agent", "human", "lens", "model", "content", "usage", "cost_usd"),

@@ -125,8 +125,8 @@ def test_what_was_copied_goes_on_as_it_would_have_where_it_was(
         assert store.attend(lease, "13").request == "", "asked before a redaction: it is still to stop"
         words = SaltedText("what it answers", salt_number(1))
         late = Outcome(at="13", intent=7, answered="wind-1", digest=words.digest)
-        store.keep(lease, [journal.seal(THREAD, JournalLine(8, late, words.text, words.salt))])
-        assert store.journal(THREAD)[8].text is None, "what it was asked was taken by a redaction"
+        store.keep(lease, [journal.seal(THREAD, JournalLine(9, late, words.text, words.salt))])
+        assert store.journal(THREAD)[9].text is None, "what it was asked was taken by a redaction"
         assert store.search(read("outbox")) == filled.search(read("outbox"))
         Hall(store, clock=ticking_clock()).tombstone(THREAD, 0, "It named a customer.")
         assert Hall(store).verify_debate(THREAD)
