@@ -137,7 +137,7 @@ def test_the_bench_holds_every_kind_of_entry_and_every_column(bench: Bench) -> N
     }
     for thread_id in (THREAD, OTHER):
         records = {json.loads(row["stored"])["kind"] for row in bench.journal(thread_id)}
-        assert records == {"begun", "intent", "outcome"}
+        assert records == {"begun", "intent", "outcome", "reused"}
     for table, columns in TABLES.items():
         names = [row[1] for row in bench.db.execute(f"PRAGMA table_info({table})")]
         assert names == columns.split()
