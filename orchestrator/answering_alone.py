@@ -7,9 +7,8 @@ the debate has taken what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import anyio
 
@@ -42,12 +41,33 @@ class AnsweringAlone:
     commits: Commits
     _answers: tuple[Draft | Failure, ...] | None = None
     _error: DebateError | None = None
+    _stopped: bool = False
     _answered: anyio.Event = field(default_factory=anyio.Event)
 
     def __post_init__(self) -> None:
         self.drafting = replace(self.drafting, dead={})  # a route that fails them is not given up for the debate
 
-    async def answer(self) -> None:
+    async def beside(self, debate: Callable[[], Awaitable[None]]) -> None:
+        """Holds a debate while others answer alone. Where it stops before its end, the calls that are under way are
+        awaited, for they are paid for.
+
+        Raises:
+            DebateError: the debate's.
+        """
+        errors: list[DebateError] = []  # a task group would wrap them
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._answer)
+            try:
+                await debate()
+            except DebateError as error:
+                errors.append(error)
+                self._stopped = True
+                if isinstance(error, LeaseLost | NotActive):  # nothing more can be kept
+                    group.cancel_scope.cancel()
+        if errors:
+            raise errors[0]
+
+    async def _answer(self) -> None:
         """Has all answers drafted beside the debate, where they take nothing from it. What goes wrong is told when they
         are wanted."""
         try:
@@ -111,34 +131,14 @@ class AnsweringAlone:
         """Drafts, a few at once: the debate asks the same providers. What does not fit a limit has failed of that."""
         drafts: list[Draft | Failure] = []
         for first in range(0, len(assignments), _AT_ONCE):
+            if self._stopped:
+                break
             few = assignments[first : first + _AT_ONCE]
             try:
                 drafts += await self.drafting.all(few)
             except LimitMet as met:
                 drafts += [Failure(each.seat, each.step, met) for each in few]
         return tuple(drafts)
-
-
-async def beside(
-    answer: Callable[[], Coroutine[Any, Any, None]], debate: Callable[[], Coroutine[Any, Any, None]]
-) -> None:
-    """Holds a debate while others answer alone. Where it stops before its end, their answers are awaited: they are
-    paid for already.
-
-    Raises:
-        DebateError: the debate's.
-    """
-    errors: list[DebateError] = []  # a task group would wrap them
-    async with anyio.create_task_group() as group:
-        group.start_soon(answer)
-        try:
-            await debate()
-        except DebateError as error:
-            errors.append(error)
-            if isinstance(error, LeaseLost | NotActive):  # nothing more can be kept
-                group.cancel_scope.cancel()
-    if errors:
-        raise errors[0]
 
 
 def _is_placed(debate: Debate, number: int) -> bool:

@@ -5,12 +5,11 @@ Votes and accounts are JSON of a shape; how a reply is judged stands here too.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from orchestrator.assigning import no_turn
+from orchestrator.assigning import no_turn, unreadable
 from orchestrator.decision.account import Account, Ledger
 from orchestrator.decision.account import problems_of as account_problems
 from orchestrator.decision.ballot import (
@@ -26,15 +25,13 @@ from orchestrator.decision.ballot import (
 from orchestrator.decision.people import answers_in, unanswered
 from orchestrator.decision.reviewed import reviewed_in
 from orchestrator.drafts import Assignment
-from orchestrator.errors import InvalidInput
 from orchestrator.hall.debate import Debate
-from orchestrator.hall.inputs import require_words
 from orchestrator.instructions import account_instruction, refine_instruction, vote_instruction
 from orchestrator.models.base import Request, Shape, Step, Task
 from orchestrator.models.caching import is_lost_to_a_schema
 from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.prompt import Material, Summary, listed, make_settling_request, make_summary_request
-from orchestrator.structured import Answer, Unreadable, read, schema_of
+from orchestrator.structured import read, schema_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ class Asking:
 
         shape = Shape("vote", schema_of(VoteAnswer))
         turn = self._assignment(seat, debate, "vote", material, tell, shape)
-        return replace(turn, useless=partial(_unreadable, VoteAnswer), lacking=lacking)
+        return replace(turn, useless=partial(unreadable, VoteAnswer), lacking=lacking)
 
     def refinement(self, seat: PlannedSeat, debate: Debate, case: Case) -> Assignment:
         """Door's synthesis again, after objections; with it, Door answers people whom it has not answered yet."""
@@ -97,7 +94,7 @@ class Asking:
 
         shape = Shape("account", schema_of(Account))
         turn = self._assignment(seat, debate, "account", material, tell, shape)
-        return replace(turn, useless=partial(_unreadable, Account), lacking=lacking)
+        return replace(turn, useless=partial(unreadable, Account), lacking=lacking)
 
     def _constraints(self, case: Case) -> tuple[Material, ...]:
         return (Material("the constraints, with the answers to them", listed(case.constraints, whole=False)),)
@@ -125,19 +122,6 @@ class Asking:
             return make_summary_request(self.plan, snapshot, last, seat, turns, route=route)
 
         return Assignment(seat, step, ask, turns=len(snapshot.turns), summarise=summarise, shape=shape)
-
-
-def _unreadable(shape: type[Answer], text: str) -> str | None:
-    """Why a reply is no answer of that shape, or none that the hall would take."""
-    try:
-        answer = read(text, shape)
-        for words in (text, json.dumps(answer.model_dump(), ensure_ascii=False)):  # an escape may hide what it writes
-            require_words(words, "answer")
-    except Unreadable as error:
-        return " ".join(error.problems)
-    except InvalidInput as refused:
-        return str(refused)
-    return None
 
 
 def _told(problems: Sequence[str]) -> str | None:

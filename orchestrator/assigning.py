@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -22,6 +23,7 @@ from orchestrator.models.base import Message, Request, Step
 from orchestrator.plan import Plan, PlannedRound, PlannedSeat
 from orchestrator.prompt import Summary, make_request, make_summary_request
 from orchestrator.recipe import NO_LIMITS
+from orchestrator.structured import Answer, Unreadable, read
 
 _SHARES = 8  # of a run's time; a Wall and a Door with which it closes have one each
 
@@ -92,6 +94,19 @@ class Assigning:
         longest = max((self.plan.timeout_of(seat.routes[0]) for seat in needed), default=0.0)
         seconds = closing * min(longest, limits.seconds / _SHARES) if limits.seconds else 0.0
         return Kept(total_bound(bounds), seconds)
+
+
+def unreadable(shape: type[Answer], text: str) -> str | None:
+    """Why a reply is no answer of that shape, or none that the hall would take."""
+    try:
+        answer = read(text, shape)
+        for words in (text, json.dumps(answer.model_dump(), ensure_ascii=False)):  # an escape may hide what it writes
+            require_words(words, "answer")
+    except Unreadable as error:
+        return " ".join(error.problems)
+    except InvalidInput as refused:
+        return str(refused)
+    return None
 
 
 def no_turn(plan: Plan, seat: PlannedSeat, text: str, least: int | None = None) -> str | None:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from pydantic import Field
 
+from orchestrator.assigning import unreadable
 from orchestrator.drafts import Assignment
 from orchestrator.models.base import Message, Request, Shape, Source, Step, Task
 from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.prompt import Summary, fenced, question_message
-from orchestrator.structured import Answer, Unreadable, Words, asking_for, read, schema_of
+from orchestrator.structured import Answer, Words, asking_for, read, schema_of
 
 ALONE = "alone"  # in the place of an agent's name: no agent of the debate speaks
 
@@ -145,14 +146,7 @@ class LoneQuestions:
                 shared=len(self._head),
             )
 
-        def useless(text: str) -> str | None:
-            try:
-                read(text, shape)
-            except Unreadable as error:
-                return " ".join(error.problems)
-            return None
-
-        return Assignment(seat, step, ask, lacking=lacking, useless=useless, shape=held)
+        return Assignment(seat, step, ask, lacking=lacking, useless=partial(unreadable, shape), shape=held)
 
     def _task(self, seat: PlannedSeat, step: Step) -> Task:
         return Task(

@@ -36,7 +36,7 @@ from orchestrator.agenda import (
     owes_last_word,
     rounds_of,
 )
-from orchestrator.answering_alone import AnsweringAlone, beside
+from orchestrator.answering_alone import AnsweringAlone
 from orchestrator.asking import Asking
 from orchestrator.assigning import Assigning
 from orchestrator.attendance import NOBODY, People
@@ -122,7 +122,7 @@ async def hold_debate(
         runner = _Runner(
             held.hall, plan, plan, thread_id, held.drafting, held.commits, assigning, settling, people, alone
         )
-        await beside(alone.answer, runner.to_the_end)
+        await alone.beside(runner.to_the_end)
 
     return await hold_thread(hall, plan, thread_id, drafting, watch or Watch(hall), how, work)
 

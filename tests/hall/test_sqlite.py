@@ -361,7 +361,7 @@ def test_a_file_of_the_first_format_keeps_its_debates_and_serves_runs(folder: Pa
         lease = hall.runs.begin(THREAD)
         hall.runs.keep(lease, every_record())
         hall.under(lease).add_turn(THREAD, "Door", "Therefore.")
-        assert [line.number for line in hall.journal(THREAD)] == list(range(8))
+        assert [line.number for line in hall.journal(THREAD)] == list(range(9))
     with closing(database(folder)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (len(FORMATS),)
 
