@@ -100,22 +100,25 @@ def compare(first: Side, second: Side, measure: Kind = SOUNDNESS, margin: float 
     if paired.interval is None or paired.least is None:
         return _compared(Finding.CANNOT_TELL, "They share no brief.", measure, margin, None, differences)
     if first.answers == second.answers:
-        finding = Finding.BETTER_OR_EQUAL
-        how = "gave the very same answers"
+        finding, how = Finding.BETTER_OR_EQUAL, "gave the very same answers as"
     elif paired.is_worse:
-        finding, how = Finding.WORSE, "differ, and not to the good"
+        finding, how = Finding.WORSE, "is worse than"
     elif paired.is_better:
-        finding, how = Finding.BETTER_OR_EQUAL, "differ, and to the good"
+        finding, how = Finding.BETTER_OR_EQUAL, "is better than"
     elif paired.least >= -margin:
-        finding, how = Finding.BETTER_OR_EQUAL, f"differ by less than the {round(100 * margin)} points that count"
+        finding, how = Finding.BETTER_OR_EQUAL, f"is, within {round(100 * margin)} points, as good as"
     else:
-        finding, how = Finding.CANNOT_TELL, "differ by less than so many briefs can show, or more than they exclude"
+        finding, how = Finding.CANNOT_TELL, "may be better or worse than"
     shown = differences[0]
     why = (
-        f"{second.name} and {first.name} {how}: {measure.title.lower()} {points(shown.value or 0)} on "
-        f"{counted(shown.briefs, 'brief')}, at worst {points(paired.least)} with 95 % on that side."
+        f"{second.name} {how} {first.name}: {measure.title.lower()} {points(shown.value or 0)} on "
+        f"{counted(shown.briefs, 'brief')}, {_at_worst(paired.least)} with 95 % certainty."
     )
     return _compared(finding, why, measure, margin, paired.least, differences)
+
+
+def _at_worst(least: float) -> str:
+    return f"at worst {'better' if least >= 0 else 'worse'} by {points(abs(least)).removeprefix('+')}"
 
 
 def _compared(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from orchestrator.evidence.prose import prose_of
 
@@ -23,6 +24,7 @@ _CONTENT = re.compile(r"[a-z]{5,}|\d[\d.]*\d%?")
 _EMPTY_WORDS = frozenset(
     ("the", "and", "for", "not", "out", "has", "its", "our", "per", "are", "was", "can", "may", "all", "any", "with")
 )
+_MOST_USES = 20  # of one phrase in one sentence; who goes on so says nothing new
 _NEAR = 160  # characters between two phrases that stand together
 _SHARED = 2  # words of the fact itself, in the sentence of a phrase that could mean anything
 
@@ -61,7 +63,7 @@ class Unit:
 
     def _found(self, phrase: str) -> Iterator[Use]:
         for number, sentence in enumerate(self.sentences):
-            for match in _pattern(phrase).finditer(sentence):
+            for match in islice(_pattern(phrase).finditer(sentence), _MOST_USES):
                 yield Use(number, match.start(), match.end())
 
     def _stand_together(self, use: Use, other: Use) -> bool:

@@ -65,7 +65,8 @@ class Score(Shape):
         conditions: of an option that is sound with conditions: whether all of them were answered; else None.
         citations, verified: how many different ones the answer has, and of how many lines and quoted words are there.
         voices: how many were of another mind than the answer: votes for other options, and objections that stand.
-        dissent: whether what they said stands beside the answer; None where nobody was of another mind.
+        dissent: whether what they said stands beside the answer; None where nobody was of another mind. A count of
+            votes does not say it.
         spent: what it took.
     """
 
@@ -157,7 +158,7 @@ def score(result: Result, brief: Brief) -> Score:
             "citations": len({each.citation for each in found}),
             "verified": len({each.citation for each in found if each.problem is None}),
             "voices": others,
-            "dissent": _is_kept(result) if others else None,
+            "dissent": bool(result.dissent) if others else None,
         }
     )
 
@@ -230,11 +231,6 @@ def _of_another_mind(result: Result) -> int:
     chosen = result.answer.option.strip().lower() if result.answer else None
     others = sum(votes.count for votes in result.votes if votes.option.strip().lower() != chosen)
     return others + len(result.dissent)
-
-
-def _is_kept(result: Result) -> bool:
-    """Votes are told by their counts; an objection stands where it is among those kept."""
-    return bool(result.dissent) or len(result.votes) > 1
 
 
 def _share(values: Sequence[bool]) -> float | None:

@@ -204,7 +204,7 @@ def test_dissent_is_kept_where_somebody_was_of_another_mind(brief: Brief) -> Non
 
     assert (with_votes(("B", 5)).voices, with_votes(("B", 5)).dissent) == (0, None)
     split = with_votes(("B", 3), ("A", 1), ("other", 1))
-    assert (split.voices, split.dissent) == (2, True)
+    assert (split.voices, split.dissent) == (2, False)  # they are counted, and nothing of theirs is said
     objected = with_votes(dissent=("It loses orders.",))
     assert (objected.voices, objected.dissent) == (1, True)
 
@@ -229,3 +229,12 @@ def test_units_keep_the_sentences_as_they_were_said() -> None:
     unit = Unit("Ninety PER CENT of 3,744,000 keys. It re-reads [E1:3] them.")
     assert unit.said == ("Ninety PER CENT of 3,744,000 keys.", "It re-reads [E1:3] them.")
     assert unit.sentences == ("ninety per cent of 3744000 keys.", "it re reads them.")
+
+
+@pytest.mark.parametrize(
+    "words", ["not under 5 ms ", "under 5 ms, they say, so ", 'the page says "under 5 ms ', "in order freeze "]
+)
+def test_an_answer_that_repeats_itself_for_ever_is_read_all_the_same(words: str, brief: Brief) -> None:
+    """Read use by use it would take hours, each time to the end."""
+    found = of(brief, words * 4000)
+    assert [each.reading for each in found.claims] in (["denied"], ["accepted"], ["quoted"], ["unmentioned"])
