@@ -231,10 +231,9 @@ def test_units_keep_the_sentences_as_they_were_said() -> None:
     assert unit.sentences == ("ninety per cent of 3744000 keys.", "it re reads them.")
 
 
-@pytest.mark.parametrize(
-    "words", ["not under 5 ms ", "under 5 ms, they say, so ", 'the page says "under 5 ms ', "in order freeze "]
-)
-def test_an_answer_that_repeats_itself_for_ever_is_read_all_the_same(words: str, brief: Brief) -> None:
-    """Read use by use it would take hours, each time to the end."""
-    found = of(brief, words * 4000)
-    assert [each.reading for each in found.claims] in (["denied"], ["accepted"], ["quoted"], ["unmentioned"])
+@pytest.mark.parametrize(("words", "reading"), [
+    ("It is not under 5 ms ", "denied"), ("Under 5 ms it is ", "accepted"), ('The page says "under 5 ms ', "quoted"),
+])  # fmt: skip
+def test_an_answer_that_repeats_itself_for_ever_is_read_all_the_same(words: str, reading: str, brief: Brief) -> None:
+    """Use by use, each to its sentence's end, it would take hours."""
+    assert [each.reading for each in of(brief, words * 2000).claims] == [reading]
