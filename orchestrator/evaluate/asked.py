@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 
+from orchestrator.assigning import unreadable
 from orchestrator.drafts import Assignment
 from orchestrator.evaluate.answer import OTHER, Answer
 from orchestrator.evaluate.brief import Brief
 from orchestrator.models.base import Message, Request, Shape, Source, Step, Task
 from orchestrator.plan import Plan, PlannedSeat
 from orchestrator.prompt import Material, Summary, fenced, question_message
-from orchestrator.structured import Unreadable, asking_for, read, schema_of
+from orchestrator.structured import asking_for, read, schema_of
 
 RULES = """\
 You answer an architecture question with a decision that people will act on and check.
@@ -115,7 +116,7 @@ class Questions:
 
         if shape is None:
             return Assignment(alone, step, ask)
-        return Assignment(alone, step, ask, lacking=self._lacking, useless=_unreadable, shape=shape)
+        return Assignment(alone, step, ask, lacking=self._lacking, useless=partial(unreadable, Answer), shape=shape)
 
     def _request(
         self, seat: PlannedSeat, number: int, step: Step, messages: tuple[Message, ...], shape: Shape | None, route: str
@@ -150,14 +151,6 @@ class Questions:
             return None
         letters = ", ".join(option.id for option in self.brief.options)
         return f"option: there is no {option!r:.80}; write {letters} or {OTHER}. Give the whole answer again."
-
-
-def _unreadable(text: str) -> str | None:
-    try:
-        read(text, Answer)
-    except Unreadable as error:
-        return " ".join(error.problems)
-    return None
 
 
 def _user(*parts: str) -> Message:
