@@ -12,7 +12,7 @@ from orchestrator.calls import NO_TIME_LIMIT, NOTHING_KEPT, Calls, Kept, Ticket,
 from orchestrator.drafts import PATIENT, Assignment, Draft, Emit, Failure, Paid, Patience
 from orchestrator.errors import DebateError, ModelError
 from orchestrator.journal import Journal
-from orchestrator.lanes import Lanes
+from orchestrator.lanes import Lanes, Turns
 from orchestrator.models.base import Model
 from orchestrator.onlookers import Onlookers
 from orchestrator.seat_at_work import Means, SeatAtWork
@@ -29,7 +29,7 @@ class Drafting:
         journal, budget, time: see `Calls`; whoever holds a debate puts in its own.
         dead: routes that no seat asks any more, with the reason.
         noted: routes of which it was said what they do not take.
-        lanes: how many calls each server takes at once.
+        turns: says when calls may be made.
         onlookers: those who see drafts while they are written.
     """
 
@@ -42,7 +42,7 @@ class Drafting:
     time: TimeLimit = NO_TIME_LIMIT
     dead: dict[str, ModelError] = field(default_factory=dict)
     noted: set[str] = field(default_factory=set)
-    lanes: Lanes = field(default_factory=Lanes)
+    turns: Turns = field(default_factory=Lanes)
     onlookers: Onlookers = field(default_factory=Onlookers)
 
     async def all(self, assignments: Sequence[Assignment], kept: Kept = NOTHING_KEPT) -> tuple[Draft | Failure, ...]:
@@ -55,7 +55,7 @@ class Drafting:
             LimitMet: the first calls do not fit the run's limits; none was made.
             LeaseLost, StoreError: nothing can be written down any more.
         """
-        calls = Calls(self.model_of, self.journal, self.budget, self.time, self.lanes)
+        calls = Calls(self.model_of, self.journal, self.budget, self.time, self.turns)
         means = Means(calls, self.emit, self.patience, self.paid, self.dead, self.noted, self.onlookers)
         work = [SeatAtWork(means, assignment, kept) for assignment in assignments]
         firsts = [seat.first_ask() for seat in work]
