@@ -79,6 +79,11 @@ def _is_away(error: ConnectorException) -> bool:
     return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and not isinstance(cause, PoolClosed)
 
 
+def was_taken_for_dead(error: ConnectorException) -> bool:
+    """A worker that is known no more can take no job."""
+    return isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation)
+
+
 def _is_over_already(error: ConnectorException) -> bool:
     """A job that is to be ended and is there no more: its worker slept, and others have put a new one in its place."""
     return isinstance(error.__cause__, psycopg.errors.RaiseException) and "was not found" in str(error.__cause__)

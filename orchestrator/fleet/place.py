@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.errors import UsageError
@@ -24,3 +26,16 @@ def fleet_address() -> Address:
             "Set DEBATE_HALL_STORE=postgresql://HOST/DATABASE; docs/fleet.md says more.",
         )
     return read(place)
+
+
+@contextmanager
+def libraries() -> Iterator[None]:
+    """Those of a fleet, which not everybody has, and nobody else waits for.
+
+    Raises:
+        UsageError: they are not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(f"What a fleet takes is not installed: {error}.", "pip install 'run-debate[fleet]'") from error

@@ -21,7 +21,7 @@ from procrastinate.retry import BaseRetryStrategy, RetryDecision
 
 from orchestrator.fleet import names
 from orchestrator.fleet.holding import GivenUp, Holding, Later
-from orchestrator.fleet.patient import PatientConnector
+from orchestrator.fleet.patient import PatientConnector, was_taken_for_dead
 from orchestrator.fleet.queue import no_queue
 from orchestrator.hall.address import Address
 from orchestrator.secrets import scrub
@@ -72,7 +72,7 @@ class Worker:
         """
         app = procrastinate.App(connector=PatientConnector(self.address, self.tell))
         app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=_Again())(self._debate)
-        queues = (names.DEBATES, *self.more(app))
+        queues = [names.DEBATES, *self.more(app)]
         async with app.open_async():
             if not await app.check_connection_async():
                 raise no_queue(self.address)
@@ -97,9 +97,11 @@ class Worker:
         async with anyio.create_task_group() as group:
             group.start_soon(self._sweep, app, worker)
             try:
-                await worker.run()  # type: ignore[no-untyped-call]
+                await _until_told(worker)
             except ConnectorException as error:
-                self.tell(f"the worker begins again: {error.__cause__ or error}")
+                if not was_taken_for_dead(error):
+                    raise
+            self.tell("others took this worker for dead, or it could not go on; it begins again")
             group.cancel_scope.cancel()
 
     async def _debate(self, context: procrastinate.JobContext, thread_id: str) -> None:
@@ -139,6 +141,19 @@ class Worker:
                 for number in unheard & missing.keys():
                     await _replace(app, missing[number])
                 unheard = missing.keys() - unheard
+
+
+async def _until_told(worker: procrastinate_worker.Worker) -> None:
+    """Lets a worker run; one that is cancelled puts down what it holds before it ends. Each await of a cancelled anyio
+    task is cancelled anew, from which procrastinate does not keep that; so it has a task of asyncio's own."""
+    running = asyncio.ensure_future(worker.run())  # type: ignore[no-untyped-call]
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        worker.stop()  # type: ignore[no-untyped-call]
+        with anyio.CancelScope(shield=True):
+            await running
+        raise
 
 
 async def _replace(app: procrastinate.App, job: Job) -> None:
