@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 DEBATES, DEBATE = "debates", "debate"  # the queue, and the task of its jobs
-REVIEWS, REVIEW, DUE = "reviews", "review", "due_reviews"
+REVIEWS, DUE = "reviews", "due_reviews"
 
 
 def lock_of(thread_id: str) -> str:

@@ -108,7 +108,8 @@ def submit(
     metavar="SECONDS",
     help="Take a worker that is not heard of for so long for dead; the same for all. [default: 30]",
 )
-def worker(concurrency: int, out: Path | None, dead_after: float) -> None:
+@click.option("--reviews", type=A_FILE, metavar="FILE", help="Hold the reviews of this file, too, as their times come.")
+def worker(concurrency: int, out: Path | None, dead_after: float, reviews: Path | None) -> None:
     """Take debates from the queue and hold them, until Ctrl-C or SIGTERM, which pauses what is under way.
 
     Any number may run, on any machine that reaches the hall. A worker that dies is missed after a while, and another
@@ -121,7 +122,7 @@ def worker(concurrency: int, out: Path | None, dead_after: float) -> None:
 
     with libraries():
         from orchestrator.cli.working import Manner, work
-    sys.exit(work(Manner(concurrency, out, dead_after)))
+    sys.exit(work(Manner(concurrency, out, dead_after, reviews)))
 
 
 @click.group(cls=Contents, invoke_without_command=True)
