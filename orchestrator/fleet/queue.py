@@ -15,7 +15,7 @@ import procrastinate
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
 
-from orchestrator.errors import StoreUnavailable
+from orchestrator.errors import UsageError
 from orchestrator.fleet import names
 from orchestrator.hall.address import Address
 from orchestrator.hall.postgres_schema import explained, parameters_of
@@ -27,7 +27,8 @@ class Queue:
     """The queue beside the hall at `address`. Each method may raise StoreUnavailable.
 
     Raises:
-        StoreUnavailable: the server cannot be reached, or the hall has no queue yet.
+        StoreUnavailable: the server cannot be reached.
+        UsageError: the hall has no queue yet.
     """
 
     def __init__(self, address: Address) -> None:
@@ -106,5 +107,5 @@ def _id(job: Job) -> int:
     return job.id
 
 
-def no_queue(address: Address) -> StoreUnavailable:
-    return StoreUnavailable(f"{address.shown} has no queue for a fleet.", "Make it: debate-hall store migrate")
+def no_queue(address: Address) -> UsageError:
+    return UsageError(f"{address.shown} has no queue for a fleet.", "Make it: debate-hall store migrate")

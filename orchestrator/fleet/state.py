@@ -83,7 +83,8 @@ class Watched(Permits):
     """A fleet, to look at.
 
     Raises:
-        StoreUnavailable: its server cannot be reached, or it has no queue.
+        StoreUnavailable: its server cannot be reached.
+        UsageError: it has no queue.
     """
 
     def __init__(self, address: Address) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.errors import ThreadExists
-from orchestrator.fleet.queue import Queue
 from orchestrator.hall.entries import Link
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
@@ -24,6 +24,9 @@ from orchestrator.opening import open_at_free_id
 from orchestrator.plan import Plan
 from orchestrator.shelves import folders
 from orchestrator.wanted import Wanted, prepare, variables_of
+
+if TYPE_CHECKING:
+    from orchestrator.fleet.queue import Queue
 
 _HELD_BY_WORKERS = "held by the workers"  # stands for a key, and is sent nowhere
 

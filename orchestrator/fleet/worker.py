@@ -68,7 +68,7 @@ class Worker:
         """Goes on until it is cancelled.
 
         Raises:
-            StoreUnavailable: the hall has no queue.
+            UsageError: the hall has no queue.
         """
         app = procrastinate.App(connector=PatientConnector(self.address, self.tell))
         app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=_Again())(self._debate)
