@@ -11,6 +11,8 @@ from procrastinate.schema import SchemaManager
 from orchestrator.hall.address import Address
 from orchestrator.hall.postgres_schema import explained, parameters_of
 
+# Whoever takes a job looks whether another of its lock is under way: with a million that wait, 54 ms without this, else 0.6.
+_BY_LOCK = "CREATE INDEX debate_jobs_by_lock ON procrastinate_jobs (lock)"
 _MAKING = 0x64656261746532  # names the lock that whoever makes them holds: "debate2"
 
 
@@ -31,6 +33,7 @@ def make(address: Address) -> bool:
             with db.transaction():
                 db.execute("SET LOCAL client_min_messages = warning")
                 db.execute(SchemaManager.get_schema())
+                db.execute(_BY_LOCK)
                 _note(db, steps[-1].stem)
             return True
         missing = [step for step in steps if step.stem > made]
