@@ -30,6 +30,7 @@ from orchestrator.events import Reader, Stream
 from orchestrator.files import prepare_folder
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.store import Lease
+from orchestrator.lanes import Lanes, Turns
 from orchestrator.models.base import Model
 from orchestrator.models.switchboard import Switchboard
 from orchestrator.onlookers import Onlookers
@@ -81,6 +82,7 @@ async def hold(
     client: Model | None = None,
     seen: bool = False,
     people: People = NOBODY,
+    turns: Turns | None = None,
 ) -> Run:
     """Holds an open debate with the models its plan names.
 
@@ -91,6 +93,7 @@ async def hold(
         client: the model of the client that asks for the debate, for the routes that name it.
         seen: whether a reader shows drafts while they are written.
         people: who may speak at the seams of the run.
+        turns: says when calls may be made; None: only what the models file says of this process counts.
 
     Raises:
         RunPaused: as `runner.hold_debate` says.
@@ -98,7 +101,7 @@ async def hold(
     watch = Watch(hall)
     async with traced() as tracers, aclosing(Switchboard(client)) as models:
         stream = Stream(thread_id, lambda: datetime.now(UTC), watch, *readers, *tracers)
-        drafting = Drafting(models.of, stream, paid=paid, onlookers=Onlookers(seen))
+        drafting = Drafting(models.of, stream, paid=paid, turns=turns or Lanes(), onlookers=Onlookers(seen))
         return await hold_debate(hall, plan, thread_id, drafting, watch, how, people)
 
 

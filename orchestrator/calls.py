@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import anyio
 
-from orchestrator.budget import NO_BOUND, Bound, Budget
+from orchestrator.budget import NO_BOUND, Bound, Budget, taken
 from orchestrator.errors import DebateError, LimitMet, ModelError, TimedOut
 from orchestrator.journal import Ask, Journal, Past
-from orchestrator.lanes import Lanes
-from orchestrator.models.base import Model, Reply
+from orchestrator.lanes import Lanes, Turn, Turns
+from orchestrator.models.base import Model, Reply, Usage
 from orchestrator.models.guarded import Guarded
 from orchestrator.replayed import NOTHING_REPLAYED, Replayed
 
@@ -78,7 +78,7 @@ class Calls:
     Args:
         model_of: the model that serves a route.
         journal: where they are written down; None: nowhere.
-        lanes: how many calls each server takes at once; all batches of a run share them.
+        turns: says when a call may be made; all batches of a run share it.
         replayed: the replies of the debate that this one replays.
     """
 
@@ -86,7 +86,7 @@ class Calls:
     journal: Journal | None = None
     budget: Budget = field(default_factory=Budget)
     time: TimeLimit = NO_TIME_LIMIT
-    lanes: Lanes = field(default_factory=Lanes)
+    turns: Turns = field(default_factory=Lanes)
     replayed: Replayed = NOTHING_REPLAYED
 
     def past(self, ask: Ask) -> tuple[Past, ...]:
@@ -123,28 +123,22 @@ class Calls:
 
         Raises:
             ModelError: it failed; that is written down.
-            LimitMet: the run's time was over first. What became of a call that was made nobody knows: its whole bound
-                counts.
+            LimitMet: the run's time was over first, or it may not be made. What became of a call that was made nobody
+                knows: its whole bound counts.
         """
-        lane = self.lanes.of(ticket.ask.request)
-        if lane is None:
-            return await self._made(ticket)
-        await self._has_turn(ticket, lane)
-        try:
-            return await self._made(ticket)
-        finally:
-            lane.release()
+        async with AsyncExitStack() as stack:
+            turn = await self._turn(ticket, stack)
+            return await self._made(ticket, turn)
 
-    async def _has_turn(self, ticket: Ticket, lane: anyio.CapacityLimiter) -> None:
+    async def _turn(self, ticket: Ticket, stack: AsyncExitStack) -> Turn:
         """Waits for a call's turn.
 
         Raises:
-            LimitMet: the run's time was over first, and the call was never made.
+            LimitMet: the run's time was over first, or the call may not be made; it never was.
         """
         try:
             with anyio.move_on_after(self.time.left(ticket.kept_s)):
-                await lane.acquire()
-                return
+                return await stack.enter_async_context(self.turns.turn(ticket.ask.request, ticket.bound))
         except BaseException:
             with suppress(DebateError):  # else it stays uncertain, which is no more than can be told
                 await self._never_made(ticket)
@@ -159,23 +153,28 @@ class Calls:
         if self.journal is not None and ticket.number is not None:
             await self.journal.never_made(ticket.number)
 
-    async def _made(self, ticket: Ticket) -> Reply:
+    async def _made(self, ticket: Ticket, turn: Turn) -> Reply:
         request, left = ticket.ask.request, self.time.left(ticket.kept_s)
         request = replace(request, timeout_s=min(request.timeout_s, left)) if left < request.timeout_s else request
         try:
             with anyio.move_on_after(left):
                 reply = await Guarded(self.model_of(request.model)).complete(request)
-                self.budget.settle(request, ticket.bound, reply.usage, charged=True)
+                self._settle(ticket, turn, reply.usage)
                 return reply
         except ModelError as error:
+            self._settle(ticket, turn, error.usage, charged=error.maybe_billed)
             await self._failed(ticket, error)
             raise
         except BaseException:  # cancelled: the call may have been answered and charged
-            self.budget.settle(request, ticket.bound, None, charged=True)
+            self._settle(ticket, turn, None)
             raise
-        self.budget.settle(request, ticket.bound, None, charged=True)
+        self._settle(ticket, turn, None)
         self.time.require(kept_s=ticket.kept_s)
         raise AssertionError("its time was over")
+
+    def _settle(self, ticket: Ticket, turn: Turn, usage: Usage | None, *, charged: bool = True) -> None:
+        self.budget.settle(ticket.ask.request, ticket.bound, usage, charged=charged)
+        turn.took = taken(ticket.bound, usage, charged=charged)
 
     async def keep(self, ticket: Ticket, reply: Reply) -> None:
         """Writes a reply down.
@@ -196,7 +195,6 @@ class Calls:
             await self.journal.reused(ask, past)
 
     async def _failed(self, ticket: Ticket, error: ModelError) -> None:
-        self.budget.settle(ticket.ask.request, ticket.bound, error.usage, charged=error.maybe_billed)
         if self.journal is not None and ticket.number is not None:
             await self.journal.failed(ticket.number, error)
         if isinstance(error, TimedOut):

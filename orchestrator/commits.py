@@ -245,7 +245,10 @@ class Commits:
 
 
 def pause(seat: PlannedSeat, error: DebateError) -> RunPaused:
-    return RunPaused(f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}", error.cure)
+    """The end of a run in which a seat could not be heard; its cause is why."""
+    paused = RunPaused(f"{seat.role} {seat.agent} ({seat.slot}) could not be heard: {error.message}", error.cure)
+    paused.__cause__ = error
+    return paused
 
 
 def has_other_voice(failed: Failure, drafts: Sequence[Draft | Failure], base: Debate) -> bool:

@@ -12,7 +12,7 @@ from orchestrator.calls import NO_TIME_LIMIT, NOTHING_KEPT, Calls, Kept, Ticket,
 from orchestrator.drafts import PATIENT, Assignment, Draft, Emit, Failure, Paid, Patience
 from orchestrator.errors import DebateError, ModelError
 from orchestrator.journal import Journal
-from orchestrator.lanes import Lanes
+from orchestrator.lanes import Lanes, Turns
 from orchestrator.models.base import Model
 from orchestrator.onlookers import Onlookers
 from orchestrator.replayed import NOTHING_REPLAYED, Replayed
@@ -30,7 +30,7 @@ class Drafting:
         journal, budget, time, replayed: see `Calls`; whoever holds a debate puts in its own.
         dead: routes that no seat asks any more, with the reason.
         noted: routes of which it was said what they do not take.
-        lanes: how many calls each server takes at once.
+        turns: says when calls may be made.
         onlookers: those who see drafts while they are written.
     """
 
@@ -43,7 +43,7 @@ class Drafting:
     time: TimeLimit = NO_TIME_LIMIT
     dead: dict[str, ModelError] = field(default_factory=dict)
     noted: set[str] = field(default_factory=set)
-    lanes: Lanes = field(default_factory=Lanes)
+    turns: Turns = field(default_factory=Lanes)
     onlookers: Onlookers = field(default_factory=Onlookers)
     replayed: Replayed = NOTHING_REPLAYED
 
@@ -57,7 +57,7 @@ class Drafting:
             LimitMet: the first calls do not fit the run's limits; none was made.
             LeaseLost, StoreError: nothing can be written down any more.
         """
-        calls = Calls(self.model_of, self.journal, self.budget, self.time, self.lanes, self.replayed)
+        calls = Calls(self.model_of, self.journal, self.budget, self.time, self.turns, self.replayed)
         means = Means(calls, self.emit, self.patience, self.paid, self.dead, self.noted, self.onlookers)
         work = [SeatAtWork(means, assignment, kept) for assignment in assignments]
         firsts = [seat.first_ask() for seat in work]

@@ -33,6 +33,7 @@
     ├── NotRecorded              an evaluation was to be replayed, and holds no reply to this call
     ├── LimitMet                 the next calls could pass a limit of the run; none of them was made
     └── RunPaused                a run stopped with its committed turns intact, and what it paid for
+        ├── StopAsked            somebody asked it to
         ├── LeaseLost            another process has taken it over; nothing more may be written
         └── StoppedByLimit       what comes next does not fit its limits
 
@@ -323,14 +324,21 @@ class LimitMet(DebateError):
     Args:
         message: what they could take, and what is left.
         cure: which limit to raise.
-        limit: the member of a recipe's `limits` that is met.
+        limit: the member of a recipe's `limits` that is met; or it is the fleet's, of a day.
     """
 
     code = "limit_met"
 
-    def __init__(self, message: str, cure: str, *, limit: Literal["cost_usd", "tokens", "seconds"]) -> None:
+    def __init__(
+        self, message: str, cure: str, *, limit: Literal["cost_usd", "tokens", "seconds", "fleet_budget"]
+    ) -> None:
         super().__init__(message, cure)
         self.limit = limit
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is met no more after a while, so that nothing is given up for it."""
+        return self.limit == "fleet_budget"
 
 
 class RunPaused(DebateError):
@@ -341,6 +349,10 @@ class RunPaused(DebateError):
 
     code = "paused"
     thread_id: str = ""
+
+
+class StopAsked(RunPaused):
+    """Somebody asked the run to stop."""
 
 
 class LeaseLost(RunPaused):

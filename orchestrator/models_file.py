@@ -34,7 +34,8 @@ _OF_KEYS = ("authorization", "proxy-authorization", "cookie", "api-key", "x-api-
 # What an entry of an agent CLI may say; the rest is for models that are asked over HTTP.
 _OF_CLIS = {
     *("cli", "input_cost_per_token", "cached_cost_per_token", "output_cost_per_token", "context_tokens"),
-    *("json_schema", "effort", "max_output_tokens", "timeout_s", "max_parallel"),
+    *("json_schema", "effort", "max_output_tokens", "timeout_s"),
+    *("max_parallel", "max_per_minute"),
 }
 _ROLES = {role.lower(): role for role in Role}
 
@@ -207,6 +208,7 @@ class ModelEntry(Shape):
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     max_parallel: Annotated[int, Field(ge=1)] | None = None
+    max_per_minute: Annotated[int, Field(ge=1)] | None = None
     stream: bool | None = None
     headers: dict[OpenHeaderName, HeaderValue] = Field(default_factory=dict)
     header_env: dict[HeaderName, Variable] = Field(default_factory=dict)
@@ -281,17 +283,19 @@ class ModelsFile(Shape):
     def endpoint(self, model: str) -> Endpoint:
         """Where calls to a model go; an empty one when the file does not say.
 
-        Models of one server take the least `max_parallel` that is given for any of them. How a CLI is run holds for
-        all of its models.
+        Models of one server take the least `max_parallel` and `max_per_minute` that are given for any of them. How a
+        CLI is run holds for all of its models.
         """
         asked = _endpoint(model, self.models.get(model))
         if is_cli(model) and asked.cli is None:
             asked = replace(asked, cli=_endpoint(model, self.models.get(f"cli/{cli_name(model)}")).cli)
         server = asked.server(model)
-        siblings = (entry for name, entry in self.models.items() if _endpoint(name, entry).server(name) == server)
-        given = [entry.max_parallel for entry in siblings if entry.max_parallel is not None]
+        siblings = [entry for name, entry in self.models.items() if _endpoint(name, entry).server(name) == server]
+        parallel = [entry.max_parallel for entry in siblings if entry.max_parallel is not None]
+        per_minute = [entry.max_per_minute for entry in siblings if entry.max_per_minute is not None]
         streams = self.defaults.stream if asked.stream is None else asked.stream
-        return replace(asked, max_parallel=min(given, default=None), stream=streams)
+        bounded = replace(asked, max_parallel=min(parallel, default=None), max_per_minute=min(per_minute, default=None))
+        return replace(bounded, stream=streams)
 
 
 def _endpoint(model: str, entry: ModelEntry | None) -> Endpoint:

@@ -226,10 +226,13 @@ def _calls(plan: Plan) -> str:
 
 def _one_by_one(plan: Plan) -> Iterator[str]:
     """The servers that take only so many calls at once: with them more calls wait for one another."""
-    bounded = ((endpoint.server(route), endpoint.max_parallel) for route, endpoint in plan.endpoints_in_use.items())
-    for server, most in dict.fromkeys(bounded):
-        if most is not None:
-            yield f"{server} is asked at most {counted(most, 'call')} at once; the others wait"
+    used = plan.endpoints_in_use.items()
+    bounded = ((end.server(route), end.max_parallel, end.max_per_minute) for route, end in used)
+    for server, most, per_minute in dict.fromkeys(bounded):
+        bounds = [f"{counted(most, 'call')} at once"] if most is not None else []
+        bounds += [f"{counted(per_minute, 'call')} in a minute"] if per_minute is not None else []
+        if bounds:
+            yield f"{server} is asked at most {' and '.join(bounds)}; the others wait"
 
 
 def _consensus(plan: Plan) -> dict[str, Any]:

@@ -212,7 +212,7 @@ class _Runner:
         debate = await self.commits.look()
         self._follow(rounds_of(self.pinned, debate).all)
         planned = closing_round(self.plan, debate)
-        closes = self.plan.recipe.on_limit == "close" and planned is not None
+        closes = self.plan.recipe.on_limit == "close" and planned is not None and not met.passes
         self.drafting.emit(LimitReached(limit=met.limit, message=met.message, closes=closes))
         try:
             if not closes or planned is None:

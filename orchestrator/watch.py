@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from orchestrator.errors import DebateError, LeaseLost, NotActive, RunPaused, StoreError
+from orchestrator.errors import DebateError, LeaseLost, NotActive, StopAsked, StoreError
 from orchestrator.events import DraftDelta, Told
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.store import Lease
@@ -46,7 +46,7 @@ class Watch:
         """Runs, and attends meanwhile.
 
         Raises:
-            RunPaused: somebody asked the run to stop.
+            StopAsked
             LeaseLost: another process has taken it over.
             NotActive: the debate is closed.
             StoreError: the store cannot be asked any more.
@@ -89,7 +89,7 @@ class Watch:
         if not attention.active:
             raise NotActive(f"{lease.thread_id} is closed.")
         if attention.request is not None:
-            raise RunPaused(f"Stopped on request: {attention.request}")
+            raise StopAsked(f"Stopped on request: {attention.request}")
 
     async def _keep(self, lease: Lease) -> None:
         reports = list(self._waiting)

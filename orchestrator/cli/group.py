@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import takewhile
@@ -74,7 +74,7 @@ def _complaints_told(as_json: bool) -> Iterator[None]:
 
 @click.group(
     cls=_Hall,
-    purposes=("Look", "Speak", "Review", "Evaluate", "Keep", "Set up"),
+    purposes=("Look", "Speak", "Review", "Evaluate", "Fleet", "Keep", "Set up"),
     more={
         "Files": FILES,
         "Environment": ENVIRONMENT,
@@ -92,8 +92,14 @@ def debate_hall() -> None:
     """
 
 
-def command(function: Callable[P, None], group: click.Group = debate_hall) -> click.Command:
-    """A command of a group, whose errors become a sentence, an exit code and with `--json` an object."""
+def command(
+    function: Callable[P, None], group: click.Group = debate_hall, options: Mapping[str, Sequence[str]] | None = None
+) -> click.Command:
+    """A command of a group, whose errors become a sentence, an exit code and with `--json` an object.
+
+    Args:
+        options: as of a `Page`.
+    """
 
     @wraps(function)
     def told(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -115,4 +121,4 @@ def command(function: Callable[P, None], group: click.Group = debate_hall) -> cl
             sys.exit(1)
 
     name = function.__name__.strip("_").removeprefix(f"{group.name}_").replace("_", "-")
-    return group.command(name=name)(told)
+    return group.command(name=name, options=options)(told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from orchestrator.decision.record import record_of
 from orchestrator.errors import ConfigurationError, DebateError, LimitMet, RunHeld, RunPaused, StoppedByLimit
 from orchestrator.events import Reader
 from orchestrator.hall.hall import Hall
+from orchestrator.lanes import Turns
 from orchestrator.own_task import in_own_task
 from orchestrator.plan import Plan
 from orchestrator.review.daemon import Daemon, WallClock
@@ -120,23 +121,35 @@ def daemon(given: Path | None) -> int:
 
 
 def _daemon(given: Path | None) -> int:
-    file = _trusted(given)
     with Hall.open() as hall:
-        office = Office(hall, file, _now, tell)
-
-        async def hold(review: Review, taken: Taken) -> None:
-            tell(f"{review.name}: its time has come: {taken.due_at:%Y-%m-%d %H:%M} UTC")
-            try:
-                ended = await hold_review(office, review, taken)
-            except StoppedByLimit as error:
-                raise _with_its_own_cure(error) from error
-            for line in (*_last_words(ended), *(f"error: {problem}" for problem in ended.problems)):
-                tell(f"{review.name}: {line}")
-            tell(f"{review.name}: {ended.outcome.replace('_', ' ')}: {ended.why}")
-
-        tell(f"holding the reviews of {file.path}: {', '.join(review.name for review in file.reviews)}")
-        anyio.run(in_own_task, Daemon(hall.reviews, file, WallClock(), hold, tell).serve)
+        anyio.run(in_own_task, daemon_of(hall, given).serve)
     return Exit.DECIDED
+
+
+def daemon_of(hall: Hall, given: Path | None, turns: Callable[[str], Turns] | None = None) -> Daemon:
+    """What holds the reviews of a file when their time has come.
+
+    Args:
+        turns: as an office has them.
+
+    Raises:
+        UsageError: the file is missing, says something wrong, or decides what is not its to decide.
+    """
+    file = _trusted(given)
+    office = Office(hall, file, _now, tell, turns=turns)
+
+    async def hold(review: Review, taken: Taken) -> None:
+        tell(f"{review.name}: its time has come: {taken.due_at:%Y-%m-%d %H:%M} UTC")
+        try:
+            ended = await hold_review(office, review, taken)
+        except StoppedByLimit as error:
+            raise _with_its_own_cure(error) from error
+        for line in (*_last_words(ended), *(f"error: {problem}" for problem in ended.problems)):
+            tell(f"{review.name}: {line}")
+        tell(f"{review.name}: {ended.outcome.replace('_', ' ')}: {ended.why}")
+
+    tell(f"holding the reviews of {file.path}: {', '.join(review.name for review in file.reviews)}")
+    return Daemon(hall.reviews, file, WallClock(), hold, tell)
 
 
 def _end_of_the_daemon(error: DebateError, code: Exit) -> int:

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import os
 import sys
-from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from orchestrator.cli.amounts import DOLLARS, SECONDS, TOKENS
-from orchestrator.cli.completing import files, on_shelf, threads, tiers
+from orchestrator.cli.asked import GROUPS, debate_options, wanted_from
+from orchestrator.cli.completing import files, threads
 from orchestrator.cli.help import Page
 from orchestrator.cli.manual import ENVIRONMENT, EXIT_STATUS, FILES
 
 OPTIONS = {
-    "What is debated, and how": ("recipe", "tier", "consensus", "early_close", "baseline", "thread_id"),
-    "Who speaks": ("models", "wind", "wall", "door", "rehearse", "interactive", "name"),
-    "Evidence": ("context", "adr", "context_limit", "since"),
-    "Limits": ("cost_limit", "token_limit", "time_limit", "assume_price", "on_failure"),
+    **GROUPS,
+    "What is debated, and how": (*GROUPS["What is debated, and how"], "baseline", "thread_id"),
+    "Who speaks": (*GROUPS["Who speaks"], "interactive", "name"),
     "What comes of it": ("out", "formats", "sign", "dry_run", "as_json", "events", "quiet", "no_color"),
     "Going on": ("resume",),
 }
@@ -35,73 +33,7 @@ OPTIONS = {
     more={"Files": FILES, "Environment": ENVIRONMENT, "Exit status": EXIT_STATUS},
 )
 @click.argument("topic", required=False, metavar="TOPIC")
-@click.option(
-    "--recipe",
-    "-r",
-    default="standard",
-    metavar="NAME|FILE",
-    shell_complete=on_shelf("recipes"),
-    help="How to debate. [default: standard]",
-)
-@click.option(
-    "--tier",
-    metavar="1|2|3:DOMAIN",
-    shell_complete=tiers,
-    help="Other agents: 1, 2, 3:security, 3:innovation, 3:architecture.",
-)
-@click.option(
-    "--models",
-    default="models",
-    metavar="NAME|FILE",
-    shell_complete=on_shelf("configs"),
-    help="Which models speak. [default: models]",
-)
-@click.option(
-    "--wind",
-    multiple=True,
-    metavar="MODEL",
-    help="The model for Wind; a,b for its seats in turn; again for a fallback.",
-)
-@click.option(
-    "--wall",
-    multiple=True,
-    metavar="MODEL",
-    help="The model for Wall; a,b for its seats in turn; again for a fallback.",
-)
-@click.option(
-    "--door",
-    multiple=True,
-    metavar="MODEL",
-    help="The model for Door; a,b for its seats in turn; again for a fallback.",
-)
-@click.option("--rehearse", is_flag=True, help="Ask no model: write worksheets for a debate held by people.")
-@click.option(
-    "--context",
-    "-c",
-    multiple=True,
-    metavar="PATH|GLOB|git:A..B|-",
-    shell_complete=files,
-    help="Evidence, numbered and cited: a file (text, PDF, DOCX), a folder, a glob, a diff, standard input.",
-)
-@click.option(
-    "--adr",
-    multiple=True,
-    shell_complete=files,
-    metavar="DIR",
-    help="A folder of decision records (.md): evidence, and where this decision goes; of several, into the first.",
-)
-@click.option(
-    "--context-limit",
-    type=TOKENS,
-    metavar="N",
-    help="Take at most so many tokens of evidence, 4 bytes to each; what does not fit is named. [default: 100,000]",
-)
-@click.option(
-    "--since",
-    metavar="THREAD",
-    shell_complete=threads,
-    help="Start from that debate's decision, to supersede or confirm it; it and what has changed are evidence.",
-)
+@debate_options
 @click.option("--thread-id", metavar="ID", help="[default: the date and the topic's words]")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[default: ./debates/<thread id>]")
 @click.option(
@@ -111,19 +43,6 @@ OPTIONS = {
     type=click.Choice(["json", "octave", "adr", "html"]),
     help="Files to write. [all]",
 )
-@click.option("--cost-limit", type=DOLLARS, metavar="USD", help="Spend at most this, over all resumes.")
-@click.option("--token-limit", type=TOKENS, metavar="N", help="Take at most so many tokens, in and out together.")
-@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Run for at most so long, over all resumes.")
-@click.option("--assume-price", metavar="IN/OUT", help="What a model of unknown price costs: USD per million tokens.")
-@click.option(
-    "--on-failure",
-    type=click.Choice(["pause", "degrade"]),
-    help="When a seat fails for good: pause, or go on without it. [pause]",
-)
-@click.option(
-    "--consensus/--no-consensus", default=None, help="Let Wind and Wall vote on the synthesis. [the recipe's]"
-)
-@click.option("--early-close/--no-early-close", default=None, help="End once nothing is open. [the recipe's]")
 @click.option(
     "--baseline",
     is_flag=True,
@@ -149,28 +68,11 @@ OPTIONS = {
 @click.pass_context
 def run_debate(
     ctx: click.Context,
+    /,
     topic: str | None,
-    recipe: str,
-    tier: str | None,
-    models: str,
-    wind: tuple[str, ...],
-    wall: tuple[str, ...],
-    door: tuple[str, ...],
-    rehearse: bool,
-    context: tuple[str, ...],
-    adr: tuple[str, ...],
-    context_limit: int | None,
-    since: str | None,
     thread_id: str | None,
     out: Path | None,
     formats: tuple[str, ...],
-    cost_limit: Decimal | None,
-    token_limit: int | None,
-    time_limit: float | None,
-    assume_price: str | None,
-    on_failure: Literal["pause", "degrade"] | None,
-    consensus: bool | None,
-    early_close: bool | None,
     baseline: bool,
     resume: str | None,
     sign: bool,
@@ -181,6 +83,7 @@ def run_debate(
     name: str | None,
     quiet: bool,
     no_color: bool,
+    **asked: Any,
 ) -> None:
     """Hold a structured debate on TOPIC between language models and leave a decision.
 
@@ -196,9 +99,6 @@ def run_debate(
         run-debate --resume 2026-01-06-should-we-move-billing-to-kafka
     """
     from orchestrator.cli.outcome import Call
-    from orchestrator.hall.terms import Role
-    from orchestrator.recipe import Limits
-    from orchestrator.wanted import Wanted
 
     if events == "-" and as_json:
         raise click.UsageError(
@@ -217,26 +117,10 @@ def run_debate(
         events,
         interactive,
         name,
-        since,
+        asked["since"],
         baseline,
     )
-    voices = {Role.WIND: wind, Role.WALL: wall, Role.DOOR: door}
-    limits = Limits(cost_usd=cost_limit, tokens=token_limit, seconds=time_limit)
-    wanted = Wanted(
-        recipe,
-        tier,
-        models,
-        voices,
-        rehearse,
-        context,
-        limits,
-        assume_price,
-        on_failure,
-        consensus,
-        early_close,
-        adr,
-        context_limit,
-    )
+    wanted = wanted_from(asked)
     if resume is None:
         from orchestrator.cli.running import run
 
@@ -244,7 +128,7 @@ def run_debate(
             raise click.UsageError("Missing argument 'TOPIC'.", ctx)
         if topic == "help":  # as people type it; it is no question, and would be paid for
             raise click.UsageError("run-debate --help says what there is to say; a topic is a question.", ctx)
-        if topic == "-" and "-" in context:
+        if topic == "-" and "-" in asked["context"]:
             raise click.UsageError("TOPIC and --context cannot both be standard input (-).", ctx)
         sys.exit(run(call, topic, wanted))
     else:

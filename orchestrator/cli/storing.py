@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,8 @@ from orchestrator.cli.ending import exit_code
 from orchestrator.cli.plain import answer, json_text
 from orchestrator.cli.showing import put
 from orchestrator.errors import DebateError, UsageError
-from orchestrator.hall import copying
-from orchestrator.hall.address import is_address
+from orchestrator.hall import copying, folder
+from orchestrator.hall.address import is_address, read
 from orchestrator.hall.copying import Copied
 from orchestrator.hall.folder import FILE
 from orchestrator.hall.store import Store
@@ -42,8 +44,20 @@ def migrate_to_newest(place: str | None, as_json: bool) -> None:
         StoreError
     """
     before, now = migrate(place)
+    queue_made = _queue_made(place)
     words = f"made, with format {now}" if before == 0 else f"brought from format {before} to {now}"
-    put({"before": before, "now": now}, as_json, f"{f'has format {now} already' if before == now else words}\n")
+    told = f"has format {now} already" if before == now else words
+    put({"before": before, "now": now}, as_json, f"{told}{', and made the queue of the fleet' if queue_made else ''}\n")
+
+
+def _queue_made(place: str | None) -> bool:
+    """Makes the queue of a fleet, where a fleet can be and its libraries are installed; whether that was needed."""
+    located = folder.located(os.environ, place)
+    if isinstance(located, Path) or find_spec("procrastinate") is None:
+        return False
+    from orchestrator.fleet import queue_tables
+
+    return queue_tables.make(read(located))
 
 
 def copy(source: str, target: str, as_json: bool) -> int:

@@ -123,7 +123,7 @@ async def judged(results: Results, briefs: Mapping[str, Brief], judge: Judge) ->
 
 async def _asked(result: Result, brief: Brief, judge: Judge, lanes: Lanes) -> Draft | Failure:
     recording = Recording(Cell(*result.place), judge.cassette, judge.live)
-    drafting = Drafting(recording.model_of, _nobody_reads, patience=judge.patience, lanes=lanes)
+    drafting = Drafting(recording.model_of, _nobody_reads, patience=judge.patience, turns=lanes)
     (draft,) = await drafting.all([_assignment(result, brief, judge.plan)])
     return draft
 

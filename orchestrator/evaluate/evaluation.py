@@ -127,7 +127,7 @@ class _Held:
                 return
             recording = Recording(Cell(brief.id, arm.name, repeat), self.cassette, self.live)
             patience = PATIENT if self.live else _AT_ONCE
-            drafting = Drafting(recording.model_of, _nobody_reads, patience=patience, lanes=self.lanes)
+            drafting = Drafting(recording.model_of, _nobody_reads, patience=patience, turns=self.lanes)
             try:
                 work = Work(brief, arm, self.evaluation.plan(arm, brief), drafting, recording, allowed)
                 result = await work.result()

@@ -105,5 +105,73 @@ CREATE TABLE deliveries (
 );
 """
 
-FORMATS = (_FIRST,)
+# What the workers of a fleet share: the calls that are under way at each server, what was spent on each day, how much
+# may be. `take_permit` locks the server's row, so that of several that ask at once each sees what the others got.
+_FLEET = """
+CREATE TABLE servers (server text COLLATE "C" PRIMARY KEY);
+CREATE TABLE permits (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  server text COLLATE "C" NOT NULL REFERENCES servers,
+  thread_id text COLLATE "C" NOT NULL,
+  taken_at timestamptz NOT NULL,
+  over_at timestamptz NOT NULL,     -- from then on the call is under way no more, whatever became of who made it
+  given_back boolean NOT NULL DEFAULT false,
+  cost_usd numeric                  -- the most it can take; NULL where no price is known
+);
+CREATE INDEX permits_of_servers ON permits (server, taken_at);
+CREATE TABLE spending (
+  day date PRIMARY KEY,             -- in UTC
+  cost_usd numeric NOT NULL DEFAULT 0,
+  unpriced bigint NOT NULL DEFAULT 0
+);
+CREATE TABLE budget (cost_usd numeric NOT NULL);  -- of a day; no row where there is none
+CREATE FUNCTION take_permit(
+  _server text, _thread_id text, _most integer, _per_minute integer, _seconds double precision, _cost numeric,
+  OUT permit bigint, OUT wait_s double precision, OUT budget_usd numeric, OUT left_usd numeric
+) LANGUAGE plpgsql AS $$
+DECLARE
+  _now timestamptz;
+  _nth timestamptz;
+BEGIN
+  INSERT INTO servers VALUES (_server) ON CONFLICT DO NOTHING;
+  PERFORM FROM servers WHERE server = _server FOR UPDATE;
+  _now := clock_timestamp();
+  DELETE FROM permits WHERE server = _server AND taken_at < _now - interval '1 minute'
+    AND (given_back OR over_at <= _now);
+  IF _most <= (SELECT count(*) FROM permits WHERE server = _server AND NOT given_back AND over_at > _now) THEN
+    wait_s := 0;
+    RETURN;
+  END IF;
+  IF _per_minute IS NOT NULL THEN
+    SELECT taken_at INTO _nth FROM permits WHERE server = _server ORDER BY taken_at DESC OFFSET _per_minute - 1 LIMIT 1;
+    wait_s := extract(epoch FROM _nth + interval '1 minute' - _now);
+    IF wait_s > 0 THEN
+      RETURN;
+    END IF;
+  END IF;
+  wait_s := NULL;
+  INSERT INTO spending (day) VALUES ((_now AT TIME ZONE 'UTC')::date) ON CONFLICT DO NOTHING;
+  SELECT cost_usd INTO budget_usd FROM budget;
+  SELECT budget_usd - cost_usd INTO left_usd FROM spending WHERE day = (_now AT TIME ZONE 'UTC')::date FOR UPDATE;
+  IF budget_usd IS NOT NULL AND (_cost IS NULL OR _cost > left_usd) THEN
+    RETURN;
+  END IF;
+  UPDATE spending SET cost_usd = cost_usd + coalesce(_cost, 0), unpriced = unpriced + (_cost IS NULL)::integer
+    WHERE day = (_now AT TIME ZONE 'UTC')::date;
+  INSERT INTO permits (server, thread_id, taken_at, over_at, cost_usd)
+    VALUES (_server, _thread_id, _now, _now + make_interval(secs => _seconds), _cost) RETURNING number INTO permit;
+END $$;
+CREATE FUNCTION give_permit_back(_permit bigint, _took numeric) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  _given permits;
+BEGIN
+  UPDATE permits SET given_back = true WHERE number = _permit AND NOT given_back RETURNING * INTO _given;
+  IF FOUND THEN  -- of one that was over long since the most it can have taken stays counted
+    UPDATE spending SET cost_usd = cost_usd + coalesce(_took, 0) - coalesce(_given.cost_usd, 0)
+      WHERE day = (_given.taken_at AT TIME ZONE 'UTC')::date;
+  END IF;
+END $$;
+"""
+
+FORMATS = (_FIRST, _FLEET)
 HOLD_WORDS = ("entries", "said", "runs", "reports", "journal", "checks", "reviews")

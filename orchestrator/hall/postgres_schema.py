@@ -55,16 +55,17 @@ class PostgresSchema:
     Args:
         address: of the server, its database and the schema.
         formats: for each version of the format, from 1, the statements that make it from the one before.
+        connections: how many it may open.
 
     Raises:
         StoreUnavailable: the server cannot be reached or used, or the format is older: `migrate` makes it the newest.
         StoreTooNew: a newer version of this program wrote it.
     """
 
-    def __init__(self, address: Address, formats: Sequence[str]) -> None:
+    def __init__(self, address: Address, formats: Sequence[str], connections: int = CONNECTIONS) -> None:
         self._shown = address.shown
-        with _explained(self._shown):
-            self._parameters = _parameters(address)
+        with explained(self._shown):
+            self._parameters = parameters_of(address)
             with psycopg.connect("", **self._parameters) as db:
                 _require_format(db, self._shown, len(formats))
                 self._set_clock(db)
@@ -72,7 +73,7 @@ class PostgresSchema:
             connection_class=Connection,
             kwargs=self._parameters,
             min_size=0,
-            max_size=CONNECTIONS,
+            max_size=connections,
             max_idle=60,
             timeout=_ANOTHER_TRY_S,  # the pool alone would try less and less often
             reconnect_timeout=_ANOTHER_TRY_S / 2,
@@ -96,7 +97,7 @@ class PostgresSchema:
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
         """Lends a connection on which each statement is a transaction."""
-        with _explained(self._shown):
+        with explained(self._shown):
             lent = self._lend()
             try:
                 with lent:
@@ -140,7 +141,7 @@ def migrate(address: Address, formats: Sequence[str]) -> tuple[int, int]:
         StoreUnavailable
         StoreTooNew: a newer version of this program wrote it.
     """
-    with _explained(address.shown), psycopg.connect("", **_parameters(address)) as db, db.transaction():
+    with explained(address.shown), psycopg.connect("", **parameters_of(address)) as db, db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
         before = _version(db)
         _require_known(address.shown, before, len(formats))
@@ -162,13 +163,13 @@ def format_at(address: Address, formats: Sequence[str]) -> tuple[int, int]:
         StoreUnavailable
         StoreTooNew: a newer version of this program wrote it.
     """
-    with _explained(address.shown), psycopg.connect("", **_parameters(address)) as db:
+    with explained(address.shown), psycopg.connect("", **parameters_of(address)) as db:
         version = _version(db)
         _require_known(address.shown, version, len(formats))
     return version, len(formats)
 
 
-def _parameters(address: Address) -> dict[str, Any]:
+def parameters_of(address: Address) -> dict[str, Any]:
     """How to connect: what the address says, and what stands here where it does not say it."""
     try:
         given = conninfo_to_dict(address.conninfo)
@@ -226,7 +227,7 @@ def _require_known(shown: str, version: int, newest: int) -> None:
 
 
 @contextmanager
-def _explained(shown: str) -> Iterator[None]:
+def explained(shown: str) -> Iterator[None]:
     """Says in plain words what PostgreSQL said, and never an address whole."""
     try:
         yield

@@ -8,24 +8,27 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
 from orchestrator import background
 from orchestrator.drafts import Paid
-from orchestrator.errors import ConfigurationError, LimitReached, NotActive, RunPaused
+from orchestrator.errors import ConfigurationError, LimitReached, NotActive, RunPaused, UsageError
 from orchestrator.files import prepare_folder
+from orchestrator.fleet.place import fleet_address, libraries
+from orchestrator.fleet.submitting import Submission, open_and_put
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.inputs import require_thread_id, require_words
 from orchestrator.hall.store import Lease
 from orchestrator.hall.terms import Status
-from orchestrator.models.base import Model
+from orchestrator.models.base import CLIENT, Model
 from orchestrator.models_file import SUFFIXES, models_files
 from orchestrator.opening import open_at_free_id
 from orchestrator.plan import Changes, Plan
@@ -35,6 +38,9 @@ from orchestrator.shelves import folders, is_path
 from orchestrator.taking_up import NO_CHANGES, TakeUp
 from orchestrator.thread_id import ids_for
 from orchestrator.wanted import Wanted, prepare
+
+if TYPE_CHECKING:
+    from orchestrator.fleet.queue import Queue
 
 MOST_RUNS = 8  # at once, of one server
 
@@ -86,6 +92,43 @@ class Launcher:
         prepare_folder(self.out)  # a debate whose files cannot be written is not begun
         opened = open_at_free_id(self.hall, plan, topic, thread_id, self._free_ids(topic))
         return Launch(self.hall.runs.begin(opened), plan, self.out / opened)
+
+    def submit(self, plan: Plan, topic: str, thread_id: str | None) -> str:
+        """Opens the debate, and puts it in the queue of the fleet; returns its id.
+
+        Raises:
+            InvalidInput, ThreadExists, UsageError: nothing was opened.
+            StoreUnavailable
+        """
+        if thread_id is not None:
+            require_thread_id(thread_id)
+        if CLIENT in plan.routes:
+            raise UsageError("The route `client` asks your own model, which no worker can.", "Name a model.")
+        with self._queue() as queue:
+            submission = Submission(topic, Wanted(), thread_id)
+            ids = ids_for(topic, datetime.now().astimezone().date())
+            return open_and_put(self.hall, queue, submission, plan, ids)
+
+    def take_back(self, thread_id: str) -> bool:
+        """Takes a debate that no worker has taken yet out of the queue; whether it was there.
+
+        Raises:
+            UnknownThread, StoreUnavailable
+        """
+        if self.hall.runs.row(thread_id) is not None:
+            return False
+        try:
+            with self._queue() as queue:
+                return bool(queue.cancel(thread_id))
+        except UsageError:  # no fleet can have it
+            return False
+
+    @contextmanager
+    def _queue(self) -> Iterator[Queue]:
+        with libraries():
+            from orchestrator.fleet.queue import Queue
+        with closing(Queue(fleet_address())) as queue:
+            yield queue
 
     def _free_ids(self, topic: str) -> Iterator[str]:
         """Ids under which no other hall's run has left its files."""

@@ -182,6 +182,9 @@ ContextLimit = Annotated[
     ),
 ]
 NewThreadId = Annotated[str | None, Field(description="The date and the topic's words if left out.", max_length=128)]
+Fleet = Annotated[
+    bool, Field(description="Submit it to the fleet: it waits in the queue for one of the workers on this hall.")
+]
 Wait = Annotated[bool, Field(description="Answer when the debate has ended, with progress; false answers at once.")]
 WaitSeconds = Annotated[float, Field(description="Wait for news at most this long; 0 answers at once.", ge=0, le=50)]
 WhyStop = Annotated[str, Field(description="Why; the run tells it.", min_length=1, max_length=MAX_CONTENT)]

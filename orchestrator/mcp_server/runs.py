@@ -103,14 +103,16 @@ class RunTools:
         on_failure: p.OnFailure = None,
         consensus: p.Consensus = None,
         early_close: p.EarlyClose = None,
+        fleet: p.Fleet = False,
         wait: p.Wait = False,
     ) -> RunResult:
         """Hold a whole debate between models and decide: no turns to take by hand.
 
-        It runs in a process of its own and answers at once; read debate_status for how it goes and get_debate for what
-        was said. With wait=true it answers at the end and reports progress; a client that gives up earlier loses
-        nothing. A debate of frontier models takes minutes and costs money: not for questions of fact or plain tasks.
-        A run that stops before its end (paused, interrupted, at a limit) goes on with resume_debate.
+        It runs in a process of its own, or with fleet=true in a worker's, and answers at once; read debate_status for
+        how it goes (run state none: it waits for a worker) and get_debate for what was said. With wait=true it answers
+        at the end and reports progress; a client that gives up earlier loses nothing. A debate of frontier models takes
+        minutes and costs money: not for questions of fact or plain tasks. A run that stops before its end (paused,
+        interrupted, at a limit) goes on with resume_debate.
         """
         from orchestrator.wanted import Wanted
 
@@ -132,6 +134,11 @@ class RunTools:
             context_limit,
         )
         plan = await anyio.to_thread.run_sync(self.launcher.plan, topic, wanted)
+        if fleet:
+            opened = await anyio.to_thread.run_sync(self.launcher.submit, plan, topic, thread_id)
+            if wait:
+                await self._to_the_end(opened, ctx, waiting=True)
+            return await anyio.to_thread.run_sync(self._result, opened)
         return await self._held(plan, partial(self.launcher.open, plan, topic, thread_id), ctx, wait)
 
     async def resume_debate(
@@ -197,14 +204,20 @@ class RunTools:
     def cancel_run(self, thread_id: p.ThreadId, reason: p.WhyStop) -> RunResult:
         """Stop a run, wherever it is: calls in flight are cancelled, committed turns stand, the debate stays open.
 
+        One that waits in the queue of a fleet is taken out of it.
+
         To end the debate itself, use force_close_debate.
         """
         require_words(reason, "reason")
-        self.hall.runs.stop(thread_id, reason)
+        if not self.launcher.take_back(thread_id):
+            self.hall.runs.stop(thread_id, reason)
         return self._result(thread_id)
 
-    async def _to_the_end(self, thread_id: str, ctx: Context) -> None:
+    async def _to_the_end(self, thread_id: str, ctx: Context, waiting: bool = False) -> None:
         """Reports progress until the run is over, in turns; the close is the last step.
+
+        Args:
+            waiting: it may wait for a worker first.
 
         Every notice is further than the one before, as MCP requires: between two turns they near the next.
         """
@@ -218,7 +231,7 @@ class RunTools:
                 steps = max(turns, run["planned_turns"] or result["max_turns"]) + 1
                 done = steps if run["state"] == "done" else turns + since / (since + 1)
                 await ctx.report_progress(done, steps, _in_words(run))
-            if run["state"] != "running":
+            if run["state"] != "running" and not (waiting and run["state"] == "none"):
                 return
             await anyio.sleep(LOOK_S)
             silent_s += LOOK_S

@@ -118,9 +118,9 @@ class Endpoint:
     """How a route is asked and what it costs, where the models file says so; None leaves it to litellm.
 
     Prices are in US dollars per token; `json_schema` says whether the model can be held to a JSON schema, `effort` how
-    hard it thinks, `max_parallel` how many calls its server takes at once. `headers` are sent with each call, those of
-    `header_env` with the value of an environment variable. `api_version`, `region` and `project` are for Azure, Bedrock
-    and Vertex. `cli` says how an agent CLI is run.
+    hard it thinks, `max_parallel` how many calls its server takes at once, `max_per_minute` how many may begin in a
+    minute. `headers` are sent with each call, those of `header_env` with the value of an environment variable.
+    `api_version`, `region` and `project` are for Azure, Bedrock and Vertex. `cli` says how an agent CLI is run.
     """
 
     api_base: str | None = None
@@ -135,6 +135,7 @@ class Endpoint:
     max_output_tokens: int | None = None
     timeout_s: float | None = None
     max_parallel: int | None = None
+    max_per_minute: int | None = None
     stream: bool | None = None
     headers: tuple[tuple[str, str], ...] = ()
     header_env: tuple[tuple[str, str], ...] = ()

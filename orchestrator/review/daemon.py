@@ -8,7 +8,7 @@ the daemon is cancelled, what it holds is paused and given back, and whoever com
 from __future__ import annotations
 
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
@@ -59,6 +59,13 @@ class Stopped(NamedTuple):
     again: datetime | None
 
 
+class Seen(NamedTuple):
+    """What a look found: the time that stopped here, if one did, and when to look again; None: at once."""
+
+    stopped: Stopped | None = None
+    next: datetime | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Daemon:
     """
@@ -83,29 +90,41 @@ class Daemon:
             UsageError: another file has a review of the same name; nothing was begun.
             StoreError: the hall cannot be used.
         """
-        for review in self.file.reviews:
-            await in_thread(enrol, self.desk, review, self.file.path, self.clock.now())
+        await self.enrol()
         async with anyio.create_task_group() as group:
             for review in self.file.reviews:
                 group.start_soon(self._keep, review)
 
+    async def enrol(self) -> None:
+        """Notes that the reviews are there; raises as `serve` does."""
+        for review in self.file.reviews:
+            await in_thread(enrol, self.desk, review, self.file.path, self.clock.now())
+
     async def _keep(self, review: Review) -> None:
-        stopped: Stopped | None = None
+        seen = Seen()
         while True:
-            now = self.clock.now()
-            if stopped is not None and stopped.again is not None and now >= stopped.again:
-                stopped = None
-            try:
-                number = stopped.number if stopped else None
-                taken = await in_thread(take_due, self.desk, review, self.file.path, now, number)
-            except DebateError as error:  # the store may be there again later
-                self.tell(f"{review.name}: error: {error}")
-                await self.clock.until(now + LOOK)
-                continue
-            if isinstance(taken, Taken):
-                stopped = await self._held(review, taken)
-            else:
-                await self._wait(review, now, [now + LOOK] if taken.is_held else [stopped.again] if stopped else [])
+            seen = await self.look(review, seen.stopped)
+            await self.clock.until(seen.next or self.clock.now())
+
+    async def look(self, review: Review, stopped: Stopped | None) -> Seen:
+        """Holds the time of a review that is due or was left behind, if there is one.
+
+        Args:
+            stopped: as the look before found it.
+        """
+        now = self.clock.now()
+        if stopped is not None and stopped.again is not None and now >= stopped.again:
+            stopped = None
+        try:
+            number = stopped.number if stopped else None
+            taken = await in_thread(take_due, self.desk, review, self.file.path, now, number)
+        except DebateError as error:  # the store may be there again later
+            self.tell(f"{review.name}: error: {error}")
+            return Seen(stopped, now + LOOK)
+        if isinstance(taken, Taken):
+            return Seen(await self._held(review, taken))
+        sooner = now + LOOK if taken.is_held else stopped.again if stopped else None
+        return Seen(stopped, min(filter(None, (next(upcoming(review, now)), sooner))))
 
     async def _held(self, review: Review, taken: Taken) -> Stopped | None:
         again: datetime | None = self.clock.now() + AGAIN
@@ -120,7 +139,3 @@ class Daemon:
         except Exception:  # noqa: BLE001  one review that cannot be held keeps no other from being held
             self.tell(f"{review.name}: internal error: {scrub(traceback.format_exc())}")
         return Stopped(taken.claim.number, again)
-
-    async def _wait(self, review: Review, now: datetime, others: Sequence[datetime | None]) -> None:
-        """Waits for the next time of a schedule, or for what comes before it."""
-        await self.clock.until(min(filter(None, (next(upcoming(review, now)), *others))))

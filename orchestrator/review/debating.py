@@ -103,8 +103,10 @@ async def debate(office: Office, review: Review, thread_id: str) -> Debated:
         plan = plan.with_changes(changes)
     Switchboard(office.client).require(plan.routes)
     how = TakeUp(changes=changes, adr=str(records) if records else None)
-    holding = partial(hold, office.hall, plan, thread_id, Paid(), *office.readers(plan), how=how, client=office.client)
-    return await _recorded(await in_own_task(holding), plan, records)
+    turns = office.turns(thread_id) if office.turns else None
+    holding = partial(hold, how=how, client=office.client, turns=turns)
+    begun = partial(holding, office.hall, plan, thread_id, Paid(), *office.readers(plan))
+    return await _recorded(await in_own_task(begun), plan, records)
 
 
 async def _recorded(run: Run, plan: Plan, records: Path | None) -> Debated:

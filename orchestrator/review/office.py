@@ -10,6 +10,7 @@ from pathlib import Path
 from orchestrator.events import Reader
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.review_desk import ReviewDesk
+from orchestrator.lanes import Turns
 from orchestrator.models.base import Model
 from orchestrator.plan import Plan
 from orchestrator.review.outcomes import Outcome
@@ -31,6 +32,7 @@ class Office:
         tell: hears a line about what happens.
         client: the model for the routes that name one of the caller's own.
         readers: who reads the events of a debate.
+        turns: for a thread, what says when its calls may be made; None: only what the models file says counts.
     """
 
     hall: Hall
@@ -39,6 +41,7 @@ class Office:
     tell: Callable[[str], None]
     client: Model | None = None
     readers: Callable[[Plan], Sequence[Reader]] = _nobody
+    turns: Callable[[str], Turns] | None = None
 
     @property
     def desk(self) -> ReviewDesk:

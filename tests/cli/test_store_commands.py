@@ -59,8 +59,9 @@ def test_on_postgresql_a_hall_is_made_when_it_is_asked_for(hall: Command, monkey
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert "has no hall. Make it: debate-hall store migrate" in refused.stderr
         assert hall("store", "status").exit_code == 2
-        assert hall("store", "migrate").stdout == "made, with format 1\n"
-        assert hall("store", "status").stdout == f"{shown(address_of(schema))}: PostgreSQL, format 1\n"
+        assert hall("store", "migrate").stdout == "made, with format 2, and made the queue of the fleet\n"
+        assert hall("store", "migrate").stdout == "has format 2 already\n"
+        assert hall("store", "status").stdout == f"{shown(address_of(schema))}: PostgreSQL, format 2\n"
         assert hall("list").exit_code == 0
 
 
@@ -77,7 +78,7 @@ def test_debates_are_held_read_and_tended_on_postgresql(
     assert hall("verify", "2026-01-06-queue").exit_code == 0
     assert (work / "debates" / "2026-01-06-queue" / "decision.md").is_file()
     assert hall("config").stdout.splitlines()[0].endswith(f"{shown(address)}  (DEBATE_HALL_STORE)")
-    assert f"Hall: {shown(address)}: PostgreSQL, format 1" in hall("doctor").stdout
+    assert f"Hall: {shown(address)}: PostgreSQL, format 2" in hall("doctor").stdout
     assert not (tmp_path / "state" / "hall.sqlite3").exists()
 
 

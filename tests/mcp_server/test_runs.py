@@ -609,3 +609,9 @@ async def test_what_a_run_was_paused_by_is_told_without_places_and_keys(
     hall.runs.report(idle[0], [paused])
     now = await call("debate_status", thread_id="x")
     assert now["run"]["message"] == "The store <state folder>/hall.sqlite3 is locked: [secret removed]."
+
+
+async def test_a_hall_in_a_file_has_no_fleet_and_nothing_is_opened(refused: Refused, hall: Hall) -> None:
+    told = await refused("run_debate", topic=TOPIC, recipe="speed", rehearse=True, fleet=True)
+    assert "A fleet needs a hall that many machines share" in told
+    assert hall.list_debates() == []

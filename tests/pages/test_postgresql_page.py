@@ -29,7 +29,7 @@ def test_the_page_runs_from_its_first_command_to_its_last(
         ended = run(PAGE, repository, environment)
     assert ended.returncode == 0, ended.stdout[-3000:]
     assert ended.stdout.count("2026-01-06-queue: verified") == 4
-    assert "postgresql:///hall: PostgreSQL, format 1" in ended.stdout
+    assert "postgresql:///hall: PostgreSQL, format 2" in ended.stdout
     assert "2 copied, 0 there already, 0 refused" in ended.stdout
     assert PASSWORD not in ended.stdout
 

@@ -27,6 +27,7 @@ def test_the_readme_has_one_place_for_the_table_and_names_every_command() -> Non
     assert {name for name, _ in everything()} - {name for name, _ in named} == {
         "debate-hall",
         "debate-hall eval",
+        "debate-hall fleet",
         "debate-hall key",
         "debate-hall review",
         "debate-hall store",

@@ -1,0 +1,164 @@
+"""A worker: takes debates from the queue and holds them, some at a time, and puts back what others have left behind.
+
+Whoever is told to stop pauses what it holds and puts it back at once. Whoever dies is missed: its heart is heard no
+more, and any other worker puts a new job in the place of each of its own. A job is never handed on: a worker that only
+slept ends its jobs when it wakes up, and must not end one that is another's by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+import procrastinate
+from procrastinate import worker as procrastinate_worker
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job, Status
+from procrastinate.retry import BaseRetryStrategy, RetryDecision
+
+from orchestrator.fleet import names
+from orchestrator.fleet.holding import GivenUp, Holding, Later
+from orchestrator.fleet.patient import PatientConnector, was_taken_for_dead
+from orchestrator.fleet.queue import no_queue
+from orchestrator.hall.address import Address
+from orchestrator.secrets import scrub
+
+DEAD_AFTER_S = 30.0
+_LOOK_S = 1.0  # how often an idle worker looks for a job
+_AGAIN_S = 1.0
+
+
+class _Again(BaseRetryStrategy):
+    """A debate that is to be tried later, or that a worker had to put down since it was told to stop."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        match exception:
+            case Later(seconds=seconds):
+                return RetryDecision(retry_in={"seconds": max(1, round(seconds))})
+            case asyncio.CancelledError():
+                return RetryDecision(retry_in={"seconds": 0})
+            case _:
+                return None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """
+    Args:
+        address: of the hall.
+        holding: holds the debates.
+        concurrency: how many at once.
+        tell: hears a line about what happens.
+        dead_after_s: whoever is not heard of for so long is taken for dead.
+        more: adds tasks of other queues to the app, and names those queues.
+    """
+
+    address: Address
+    holding: Holding
+    concurrency: int
+    tell: Callable[[str], None]
+    dead_after_s: float = DEAD_AFTER_S
+    more: Callable[[procrastinate.App], Sequence[str]] = lambda app: ()
+    running: set[int] = field(default_factory=set)
+
+    async def serve(self) -> None:
+        """Goes on until it is cancelled.
+
+        Raises:
+            UsageError: the hall has no queue.
+        """
+        app = procrastinate.App(connector=PatientConnector(self.address, self.tell))
+        app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=_Again())(self._debate)
+        queues = [names.DEBATES, *self.more(app)]
+        async with app.open_async():
+            if not await app.check_connection_async():
+                raise no_queue(self.address)
+            while True:
+                await self._serve(app, queues)
+                await anyio.sleep(_AGAIN_S)
+
+    async def _serve(self, app: procrastinate.App, queues: Sequence[str]) -> None:
+        """Works until it is cancelled, or cannot go on under its name: others took it for dead, say."""
+        worker = procrastinate_worker.Worker(
+            app,
+            queues,
+            concurrency=self.concurrency,
+            fetch_job_polling_interval=_LOOK_S,
+            shutdown_graceful_timeout=0,  # debates that are put down are paused, and lose nothing
+            listen_notify=False,
+            delete_jobs="successful",
+            install_signal_handlers=False,
+            update_heartbeat_interval=self.dead_after_s / 4,
+            stalled_worker_timeout=self.dead_after_s,
+        )
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._sweep, app, worker)
+            try:
+                await _until_told(worker)
+            except ConnectorException as error:
+                if not was_taken_for_dead(error):
+                    raise
+            self.tell("others took this worker for dead, or it could not go on; it begins again")
+            group.cancel_scope.cancel()
+
+    async def _debate(self, context: procrastinate.JobContext, thread_id: str) -> None:
+        job = context.job
+        assert job.id is not None
+        self.running.add(job.id)
+        self.tell(f"{thread_id}: taken")
+        try:
+            self.tell(f"{thread_id}: {await self.holding.hold(thread_id, job.attempts)}")
+        except Later as later:
+            self.tell(f"{thread_id}: again in {later.seconds:.0f} s: {later}")
+            raise
+        except GivenUp as given_up:
+            self.tell(f"{thread_id}: given up: {given_up} Try it again: debate-hall fleet retry {thread_id}")
+            raise
+        except asyncio.CancelledError:
+            self.tell(f"{thread_id}: paused and put back")
+            raise
+        except Exception:
+            self.tell(f"{thread_id}: internal error: {scrub(traceback.format_exc())}")
+            raise
+        finally:
+            self.running.discard(job.id)
+
+    async def _sweep(self, app: procrastinate.App, worker: procrastinate_worker.Worker) -> None:
+        """Puts back, again and again, the jobs of the dead, and those that this worker never heard it was given."""
+        unheard: set[int] = set()
+        while True:
+            await anyio.sleep(self.dead_after_s / 3)
+            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self.dead_after_s):
+                self.tell(f"{job.task_kwargs.get('thread_id', job.task_name)}: its worker is gone; put back")
+                await _replace(app, job)
+            await app.job_manager.prune_stalled_workers(self.dead_after_s)
+            if worker.worker_id is not None:
+                mine = await app.job_manager.list_jobs_async(worker_id=worker.worker_id, status=Status.DOING.value)
+                missing = {job.id: job for job in mine if job.id is not None and job.id not in self.running}
+                for number in unheard & missing.keys():
+                    await _replace(app, missing[number])
+                unheard = missing.keys() - unheard
+
+
+async def _until_told(worker: procrastinate_worker.Worker) -> None:
+    """Lets a worker run; one that is cancelled puts down what it holds before it ends. Each await of a cancelled anyio
+    task is cancelled anew, from which procrastinate does not keep that; so it has a task of asyncio's own."""
+    running = asyncio.ensure_future(worker.run())  # type: ignore[no-untyped-call]
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        worker.stop()  # type: ignore[no-untyped-call]
+        with anyio.CancelScope(shield=True):
+            await running
+        raise
+
+
+async def _replace(app: procrastinate.App, job: Job) -> None:
+    """Puts a new job in the place of one. The new one first: two are held once, none is never held."""
+    assert job.id is not None
+    anew = app.configure_task(job.task_name, queue=job.queue, lock=job.lock, priority=job.priority)
+    await anew.defer_async(**job.task_kwargs)
+    await app.job_manager.finish_job_by_id_async(job.id, Status.ABORTED, delete_job=True)
