@@ -18,6 +18,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import lru_cache
 from itertools import takewhile
 from unicodedata import normalize
 
@@ -248,6 +249,7 @@ def _most_tokens_of(shape: Shape | None) -> int:
     return 0 if shape is None else PER_SHAPE + most_bytes(json.dumps(shape.schema))
 
 
+@lru_cache(maxsize=256)  # of the same messages again with every call
 def most_bytes(text: str) -> int:
     """The most tokens of a text: its length in UTF-8, also of the forms that some tokenizers bring it into first."""
     if text.isascii():

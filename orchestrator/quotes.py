@@ -32,6 +32,7 @@ class Word(NamedTuple):
     spaced: bool
 
 
+@lru_cache(maxsize=64)  # a turn is counted, held against its Wind and against every constraint, and read for likeness
 def words_of(text: str) -> tuple[Word, ...]:
     """The words of a text in their order: runs of letters, digits and marks."""
     if text.isascii():  # the same, several times faster

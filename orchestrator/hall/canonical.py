@@ -40,7 +40,9 @@ def encoded(value: Mapping[str, object]) -> str:
     return _JSON.encode(value)
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+_JSON = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+)
 
 
 def _require_canonical(value: object) -> None:

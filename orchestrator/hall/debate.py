@@ -8,10 +8,8 @@ head so that a turn costs the same at any length, and verify computes it again. 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
-from functools import singledispatch
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from orchestrator.hall import canonical
@@ -59,8 +57,7 @@ _MARKS = {About.MISSING: DEGRADED, About.CLOSED_EARLY: CLOSED_EARLY}
 NOBODY = Tally()
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What the rules need to know of a debate.
 
     `marks` are words that every output shows first: those it was opened with, and DEGRADED or CLOSED_EARLY once a note
@@ -154,27 +151,16 @@ def advance(state: State | None, entry: Entry) -> State:
             updated_at=entry.at,
             marks=body.marks,
         )
-    members = dict(zip(_NAMES, _values(state), strict=True))  # half the time of dataclasses.replace
-    return State(**members | _moved(entry.body, state, entry.seq) | {"seq": entry.seq, "updated_at": entry.at})
+    move = _MOVES.get(type(entry.body))
+    moved = move(entry.body, state, entry.seq) if move is not None else {}
+    return state._replace(seq=entry.seq, updated_at=entry.at, **moved)
 
 
-_NAMES = tuple(field.name for field in fields(State))
-_values = attrgetter(*_NAMES)
-
-
-@singledispatch
-def _moved(body: Body, state: State, seq: int) -> dict[str, Any]:
-    """What an entry of this kind changes beside the sequence number and the time; by default nothing."""
-    return {}
-
-
-@_moved.register
-def _(body: FloorGiven, state: State, seq: int) -> dict[str, Any]:
+def _give_floor(body: FloorGiven, state: State, seq: int) -> dict[str, Any]:
     return {"floor": body.role}
 
 
-@_moved.register
-def _(body: Turn, state: State, seq: int) -> dict[str, Any]:
+def _take_turn(body: Turn, state: State, seq: int) -> dict[str, Any]:
     opens = state.opens_round(body.role)
     missed = state.missed
     if opens and state.round:
@@ -189,34 +175,40 @@ def _(body: Turn, state: State, seq: int) -> dict[str, Any]:
     }
 
 
-@_moved.register
-def _(body: Note, state: State, seq: int) -> dict[str, Any]:
+def _mark(body: Note, state: State, seq: int) -> dict[str, Any]:
     mark = next((mark for about, mark in _MARKS.items() if about == body.about), None)
     return {} if mark is None or mark in state.marks else {"marks": (*state.marks, mark)}
 
 
-@_moved.register
-def _(body: Refined, state: State, seq: int) -> dict[str, Any]:
+def _refine(body: Refined, state: State, seq: int) -> dict[str, Any]:
     return {"synthesis_seq": seq, "refinements": body.number}
 
 
-@_moved.register
-def _(body: Extended, state: State, seq: int) -> dict[str, Any]:
+def _extend(body: Extended, state: State, seq: int) -> dict[str, Any]:
     return {"max_turns": body.max_turns, "max_rounds": body.max_rounds}
 
 
-@_moved.register
-def _(body: Closed, state: State, seq: int) -> dict[str, Any]:
+def _close(body: Closed, state: State, seq: int) -> dict[str, Any]:
     return {"status": body.status, "floor": None, "synthesis_seq": seq, "closing_seq": seq}
 
 
-@_moved.register
-def _(body: ForceClosed, state: State, seq: int) -> dict[str, Any]:
+def _force_close(body: ForceClosed, state: State, seq: int) -> dict[str, Any]:
     return {"status": Status.FORCE_CLOSED, "floor": None, "closing_seq": seq}
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+# What an entry of each kind changes beside the sequence number and the time; the others change nothing.
+_MOVES: Mapping[type[Body], Callable[[Any, State, int], dict[str, Any]]] = {
+    FloorGiven: _give_floor,
+    Turn: _take_turn,
+    Note: _mark,
+    Refined: _refine,
+    Extended: _extend,
+    Closed: _close,
+    ForceClosed: _force_close,
+}
+
+
+class Line(NamedTuple):
     """An entry with its hash and what stands beside it: the text and its salt, or what became of them.
 
     `erased_by` is the sequence number of the tombstone that deleted them, `erased_why` that tombstone's reason (None if

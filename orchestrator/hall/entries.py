@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from inspect import Parameter, signature
+from typing import Any, ClassVar, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from orchestrator.errors import InvalidInput
 from orchestrator.hall import canonical
@@ -193,8 +194,7 @@ Body = Opened | FloorGiven | Turn | Vote | Refined | Note | Extended | Tombstone
 BODIES: dict[str, type[Body]] = {body.kind: body for body in get_args(Body)}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     thread_id: str
     seq: int  # 0 is the opening
     at: str  # ISO 8601, UTC, microseconds
@@ -218,7 +218,7 @@ def plain(value: Any) -> dict[str, Any]:
     shape: Any = type(value)
     return {
         name: plain(member) if isinstance(member, _NESTED) else member
-        for name in _readers(shape)
+        for name in _fields(shape).readers
         if (member := getattr(value, name)) is not None
     }
 
@@ -231,11 +231,10 @@ def parse(text: str) -> Entry:
     """
     try:
         canonical.require_text(text)
-        members = json.loads(text)
+        members, _ = _JSON.raw_decode(text)  # what stands around it is not canonical
         is_canonical = canonical.encoded(members) == text and not ("null" in text and _holds_null(members))
-        version = members.pop("v")
-        header = {name: members.pop(name, None) for name in ("thread_id", "seq", "at", "prev")}
-        body = BODIES[members.pop("kind")]
+        version, body = members.pop("v"), BODIES[members.pop("kind")]
+        header = {name: members.pop(name, None) for name in _HEADER}
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise InvalidInput(f"This is no ledger entry ({error!r}).") from error
     if version != VERSION or type(version) is not int:  # True is 1, too
@@ -243,6 +242,10 @@ def parse(text: str) -> Entry:
     if not is_canonical:
         raise InvalidInput("The entry is not in canonical form.")
     return Entry(**_typed(Entry, header), body=build(body, members))
+
+
+_JSON = json.JSONDecoder()
+_HEADER = Entry._fields[:-1]  # all but the body
 
 
 def _holds_null(value: Any) -> bool:
@@ -273,44 +276,60 @@ def build(shape: Any, members: Any) -> Any:
         value = shape(**_typed(shape, members))
     except TypeError as error:
         raise InvalidInput(f"A {shape.__name__} has other fields: {error}.") from error
-    for name in _readers(shape).keys() - members.keys():
-        if getattr(value, name) is not None:  # `plain` writes every other
-            raise InvalidInput(f"A {shape.__name__} says its {name!r}, which is missing.")
+    if not members.keys() >= (always := _fields(shape).always):
+        raise InvalidInput(f"A {shape.__name__} says its {min(always - members.keys())!r}, which is missing.")
     return value
 
 
 def _typed(shape: Any, members: dict[str, Any]) -> dict[str, Any]:
-    readers = _readers(shape)
-    unknown = sorted(members.keys() - readers.keys())
-    if unknown:
-        raise InvalidInput(f"A {shape.__name__} has no field {unknown[0]!r}.")
-    return {name: readers[name](member, name) for name, member in members.items()}
+    kinds, readers, _ = _fields(shape)
+    if not members.keys() <= readers.keys():
+        raise InvalidInput(f"A {shape.__name__} has no field {min(members.keys() - readers.keys())!r}.")
+    return {
+        name: member if type(member) is kinds[name] else readers[name](member, name) for name, member in members.items()
+    }
 
 
 _Reader = Callable[[Any, str], Any]  # of a JSON value and the name of its field
 
 
+class _Fields(NamedTuple):
+    """What is known of the fields of a class, found once: a ledger's every entry is read with every look at it."""
+
+    kinds: Mapping[str, Any]  # what each declares, beside None
+    readers: Mapping[str, _Reader]  # of the values that are not of that type yet
+    always: frozenset[str]  # those that `plain` always writes: what they are without it is not None
+
+
 @cache
-def _readers(shape: Any) -> dict[str, _Reader]:
-    """What reads each field, found once a class: a ledger of a thousand entries is read with every look at it."""
-    hints = get_type_hints(shape)
-    return {field.name: _reader_of(hints[field.name]) for field in fields(shape)}
+def _fields(shape: Any) -> _Fields:
+    hints, parameters = get_type_hints(shape), signature(shape).parameters
+    kinds = {name: _beside_none(hints[name]) for name in parameters}
+    readers = {name: _reader_of(hints[name]) for name in parameters}
+    always = frozenset(name for name, each in parameters.items() if each.default not in (None, Parameter.empty))
+    return _Fields(kinds, readers, always)
+
+
+def _beside_none(hint: Any) -> Any:
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return next(option for option in options if option is not type(None))
 
 
 def _reader_of(hint: Any) -> _Reader:
     """What makes a JSON value the type that a field declares; a bool is no int, a number no text."""
-    if get_origin(hint) in (Union, types.UnionType):
-        some = _reader_of(next(option for option in get_args(hint) if option is not type(None)))
+    kind = _beside_none(hint)
+    if kind is not hint:
+        some = _reader_of(kind)
         return lambda value, name: None if value is None else some(value, name)
-    if get_origin(hint) is tuple:
-        return partial(_tuple_of, _reader_of(get_args(hint)[0]))
-    if hasattr(hint, "_fields"):
-        return partial(_counts, hint)
-    if is_dataclass(hint):
-        return lambda value, name: build(hint, value)
-    if issubclass(hint, StrEnum):
-        return partial(_word_of, {member.value: member for member in hint})
-    return partial(_exactly, hint)
+    if get_origin(kind) is tuple:
+        return partial(_tuple_of, _reader_of(get_args(kind)[0]))
+    if hasattr(kind, "_fields"):
+        return partial(_counts, kind)
+    if is_dataclass(kind):
+        return lambda value, name: build(kind, value)
+    if issubclass(kind, StrEnum):
+        return partial(_word_of, {member.value: member for member in kind})
+    return partial(_exactly, kind)
 
 
 def _tuple_of(member_of: _Reader, value: Any, name: str) -> Any:
@@ -321,8 +340,6 @@ def _tuple_of(member_of: _Reader, value: Any, name: str) -> Any:
 
 def _counts(shape: Any, value: Any, name: str) -> Any:
     """A NamedTuple of counts."""
-    if type(value) is shape:
-        return value
     if isinstance(value, list):
         return shape(*(_exactly(int, member, name) for member in value))
     raise _cannot_be(name, value)

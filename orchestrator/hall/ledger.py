@@ -7,8 +7,9 @@ show by itself, a ledger that was cut off or rewritten whole, shows against a he
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from orchestrator.errors import HallError, InvalidInput, LedgerBroken
 from orchestrator.hall import canonical, entries, rules
@@ -40,8 +41,7 @@ class Standing:
     state: State
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLine:
+class StoredLine(NamedTuple):
     """A row as a store holds it, nothing believed yet."""
 
     seq: int
@@ -192,32 +192,55 @@ def _verified_chain(
     Args:
         before: lines that are known to hold together, and `state`, which is that after them.
     """
-    lines = list(before)
-    for seq, stored in enumerate(rows, len(lines)):
-        try:
-            line = _verified(thread_id, stored, seq, lines[-1].hash if lines else None)
-            rules.check(state, line.entry.body)
-        except HallError as error:
-            return lines, state, (seq, error.message)
+    first, prev = (len(before), before[-1].hash) if before else (0, None)
+    # Not line by line, which takes a third more time; each judges only what the one before let pass.
+    lines, unread = _until_refused(map(read, rows), first)
+    lines, unchained = _until_refused(_chained(thread_id, rows, lines, first, prev), first)
+    states, unruly = _until_refused(_states(state, lines), first)
+    return [*before, *lines[: len(states)]], states[-1] if states else state, unruly or unchained or unread
+
+
+_T = TypeVar("_T")
+
+
+def _until_refused(judged: Iterable[_T], first: int) -> tuple[list[_T], _Problem | None]:
+    """Returns what comes before an entry is refused, and why that one is; `first` is the number of the first entry."""
+    passed: list[_T] = []
+    try:
+        for each in judged:
+            passed.append(each)
+    except HallError as error:
+        return passed, (first + len(passed), error.message)
+    return passed, None
+
+
+def _chained(
+    thread_id: str, rows: Sequence[StoredLine], lines: Sequence[Line], first: int, prev: str | None
+) -> Iterator[Line]:
+    """The lines, as long as each stands in its place behind the one before; `prev` is the hash before the first."""
+    require_thread_id(thread_id)
+    for seq, (stored, line) in enumerate(zip(rows, lines, strict=False), first):
+        entry = line.entry
+        if not stored.seq == entry.seq == seq:
+            raise InvalidInput(f"entry {entry.seq} (row {stored.seq}) stands in its place")
+        if entry.thread_id != thread_id:
+            raise InvalidInput(f"it belongs to {entry.thread_id}")
+        if entry.prev != prev:
+            raise InvalidInput("it does not follow the entry before it")
+        if line.hash != hash_of(stored.stored):
+            raise InvalidInput("its hash is not the hash of its bytes")
+        if stored.turn_index != (entry.body.turn_index if isinstance(entry.body, Turn) else None):
+            raise InvalidInput("its row has another turn index")
+        prev = line.hash
+        yield line
+
+
+def _states(state: State | None, lines: Iterable[Line]) -> Iterator[State]:
+    """The state after each line, as long as the rules permit it."""
+    for line in lines:
+        rules.check(state, line.entry.body)
         state = advance(state, line.entry)
-        lines.append(line)
-    return lines, state, None
-
-
-def _verified(thread_id: str, stored: StoredLine, seq: int, prev: str | None) -> Line:
-    line = read(stored)
-    entry = line.entry
-    if (stored.seq, entry.seq) != (seq, seq):
-        raise InvalidInput(f"entry {entry.seq} (row {stored.seq}) stands in its place")
-    if entry.thread_id != require_thread_id(thread_id):
-        raise InvalidInput(f"it belongs to {entry.thread_id}")
-    if entry.prev != prev:
-        raise InvalidInput("it does not follow the entry before it")
-    if line.hash != hash_of(stored.stored):
-        raise InvalidInput("its hash is not the hash of its bytes")
-    if stored.turn_index != (entry.body.turn_index if isinstance(entry.body, Turn) else None):
-        raise InvalidInput("its row has another turn index")
-    return line
+        yield state
 
 
 def _first_text_problem(lines: Sequence[Line], cut: bool) -> _Problem | None:
@@ -226,20 +249,16 @@ def _first_text_problem(lines: Sequence[Line], cut: bool) -> _Problem | None:
     Where the lines are cut off at a broken or missing entry, a tombstone behind it cannot be asked.
     """
     tombstones: dict[int, Line] = {}
-    problems: list[tuple[int, str]] = []
-    for line in lines:
+    found: list[_Problem] = []
+    for seq, line in enumerate(lines):
         body = line.entry.body
         if isinstance(body, Tombstoned):
-            problems += _blame(line, _tombstone_problem(body, lines, tombstones))
+            found.append((seq, _tombstone_problem(body, lines, tombstones)))
             tombstones.setdefault(body.target, line)
-    for line in lines:
+    for seq, line in enumerate(lines):
         if not (cut and line.erased_by is not None and line.erased_by >= len(lines)):
-            problems += _blame(line, _text_problem(line, tombstones.get(line.entry.seq)))
-    return min(problems, default=None)
-
-
-def _blame(line: Line, problem: str) -> list[tuple[int, str]]:
-    return [(line.entry.seq, problem)] if problem else []
+            found.append((seq, _text_problem(line, tombstones.get(seq))))
+    return min((problem for problem in found if problem[1]), default=None)
 
 
 def _tombstone_problem(body: Tombstoned, lines: Sequence[Line], earlier: Mapping[int, Line]) -> str:

@@ -29,6 +29,7 @@ from orchestrator.hall.canonical import SaltedText
 from orchestrator.hall.cognition import findings
 from orchestrator.hall.debate import State, Tally
 from orchestrator.hall.entries import (
+    BODIES,
     Body,
     Closed,
     Extended,
@@ -114,11 +115,17 @@ def _names_are_plain(state: State | None, body: Any) -> None:
 
 def _names(body: Any) -> list[str]:
     seat: SeatRecord | None = getattr(body, "seat", None)
-    names = [getattr(body, name, None) for name in ("agent_role", "model", "by", "about", "slot", "recipe")]
+    names = [getattr(body, name) for name in _NAMED[type(body)]]
     names += [*getattr(body, "rests_on", ()), *getattr(body, "marks", ())]
     if seat is not None:
         names += [seat.slot, seat.agent, seat.lens, seat.asked, seat.answered, seat.route, *(seat.tried or ())]
     return [name for name in names if name is not None]
+
+
+_NAMED: Mapping[type[Body], tuple[str, ...]] = {
+    kind: tuple(name for name in ("agent_role", "model", "by", "about", "slot", "recipe") if hasattr(kind, name))
+    for kind in BODIES.values()
+}
 
 
 def _marks_are_words(state: State | None, body: Opened) -> None:
@@ -208,8 +215,9 @@ def _counts_are_counts(state: State, body: Any) -> None:
     seat = body.seat
     counts = [getattr(body, name, None) for name in ("token_input", "token_output", "token_total")]
     counts += [seat.input, seat.cached, seat.output, seat.summarised, seat.thinking, seat.reused] if seat else []
-    if any(count is not None and not 0 <= count <= MAX_COUNT for count in counts):
-        raise InvalidInput(f"A number of tokens is 0 to {MAX_COUNT:,}.")
+    for count in counts:
+        if count is not None and not 0 <= count <= MAX_COUNT:
+            raise InvalidInput(f"A number of tokens is 0 to {MAX_COUNT:,}.")
     if seat and seat.cost is not None and not re.fullmatch(r"[0-9]+(\.[0-9]+)?", seat.cost):
         raise InvalidInput(f"A cost is a decimal number of US dollars, not {seat.cost!r}.")
 
@@ -296,7 +304,7 @@ def legal_roles(state: State) -> tuple[Role, ...]:
     """The roles whose turn (or pick, in mediated mode) would be accepted now."""
     if state.status is not Status.ACTIVE:
         return ()
-    candidates = (_next_in_order(state),) if state.mode is Mode.FIXED else tuple(Role)
+    candidates = (_next_in_order(state),) if state.mode is Mode.FIXED else _ORDER
     return tuple(role for role in candidates if not _limit_met(state, role) and not _barred(state, role))
 
 
@@ -316,8 +324,8 @@ def turns_before(state: State, role: Role) -> int | None:
     if state.status is not Status.ACTIVE:
         return None
     if state.mode is Mode.FIXED:
-        ahead = (tuple(Role).index(role) - state.turn_count) % len(Role)
-        round_ = (state.turn_count + ahead) // len(Role) + 1
+        ahead = (_ORDER.index(role) - state.turn_count) % len(_ORDER)
+        round_ = (state.turn_count + ahead) // len(_ORDER) + 1
     else:
         ahead = sum(not state.in_round.of(side) for side in (Role.WIND, Role.WALL)) if _barred(state, role) else 0
         round_ = max(state.round, 1) if ahead else state.round_of(role)
@@ -325,8 +333,11 @@ def turns_before(state: State, role: Role) -> int | None:
     return ahead if fits else None
 
 
+_ORDER = tuple(Role)
+
+
 def _next_in_order(state: State) -> Role:
-    return tuple(Role)[state.turn_count % len(Role)]
+    return _ORDER[state.turn_count % len(_ORDER)]
 
 
 def _barred(state: State, role: Role) -> bool:

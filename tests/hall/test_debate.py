@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import count
 
 from halls import THREAD, salt_number
@@ -80,7 +79,7 @@ class Paper:
         body = self.do(
             lambda state, own: Tombstoned(digest=own, target=target.seq, original=digest, turn_index=turn), "a reason"
         )
-        gone = replace(target, text=None, salt=None, erased_by=self.state.seq, erased_why="a reason")
+        gone = target._replace(text=None, salt=None, erased_by=self.state.seq, erased_why="a reason")
         self.lines[target.seq] = gone
         return body
 
@@ -192,7 +191,7 @@ def test_turns_are_numbered_by_the_definition_of_a_round_and_no_limit_is_ever_pa
 
 def a_turn_was_left(paper: Paper) -> bool:
     """Whether somebody could have spoken when it was closed: else a round may end without its Wall."""
-    return rules.legal_roles(replace(paper.state, status=Status.ACTIVE)) != ()
+    return rules.legal_roles(paper.state._replace(status=Status.ACTIVE)) != ()
 
 
 @settings(deadline=None)

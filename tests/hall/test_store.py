@@ -86,7 +86,7 @@ def test_several_entries_are_appended_together_or_not_at_all(store: Store) -> No
     first = turn(opening)
     after = ledger.standing(first, opening)
     twice = turn(after)
-    wrong = replace(twice, entry=replace(twice.entry, seq=1))
+    wrong = replace(twice, entry=twice.entry._replace(seq=1))
     before = store.thread("thread")
     with pytest.raises(StoreUnavailable):
         store.append(opening.head, [first, wrong], ledger.standing(twice, after))
