@@ -15,10 +15,10 @@ from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from queue import Empty, LifoQueue
+from threading import Lock
 from time import monotonic, sleep
 
 from orchestrator.errors import DebateError, StoreTooNew, StoreUnavailable
-from orchestrator.hall.sqlite_writers import Writers
 
 BUSY_TIMEOUT_MS = 30_000
 
@@ -41,7 +41,7 @@ class SQLiteFile:
     def __init__(self, path: Path, formats: Sequence[str]) -> None:
         self._path, self._formats = path, formats
         self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
-        self._writers = Writers(self._lend_to_writer, self._take_back)
+        self._writing = Lock()
         with self._explained(), _alone_in(path.parent):
             self._prepare()
 
@@ -96,36 +96,36 @@ class SQLiteFile:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Lends a connection, idle or new, so that a writer who waits for the file keeps no reader waiting."""
         with self._explained():
-            db = self._lend()
+            try:
+                db = self._idle.get_nowait()
+            except Empty:
+                db = self._connect()
             try:
                 yield db
             finally:
-                self._take_back(db)
-
-    def _lend(self) -> sqlite3.Connection:
-        try:
-            return self._idle.get_nowait()
-        except Empty:
-            return self._connect()
-
-    def _take_back(self, db: sqlite3.Connection) -> None:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        self._idle.put(db)
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                self._idle.put(db)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._explained(), self._writers.transaction(BUSY_TIMEOUT_MS / 1000) as db:
-            yield db
-
-    def _lend_to_writer(self) -> sqlite3.Connection:
-        db = self._lend()
-        try:
+        with self._next_writer(), self._connection() as db:
             _begin_to_write(db)
-        except BaseException:
-            self._take_back(db)
-            raise
-        return db
+            yield db
+            db.execute("COMMIT")
+
+    @contextmanager
+    def _next_writer(self) -> Iterator[None]:
+        """Threads of this process write one after the other, each woken when the one before is done.
+
+        SQLite lets who waits sleep, longer each time. Who has waited too long here asks it all the same: it says why.
+        """
+        has_turn = self._writing.acquire(timeout=BUSY_TIMEOUT_MS / 1000)
+        try:
+            yield
+        finally:
+            if has_turn:
+                self._writing.release()
 
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
