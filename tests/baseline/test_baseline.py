@@ -227,7 +227,9 @@ def test_a_stalemate_is_held_against_what_door_proposed(debate: Command, singles
 PRICED = Endpoint(input_cost_per_token=Decimal("0.000001"), output_cost_per_token=Decimal("0.000003"))
 
 
-@pytest.mark.parametrize("recipe", ["speed", "standard", "fortress", "council"])
+@pytest.mark.parametrize(
+    "recipe", ["speed", "fortress", *(pytest.param(each, marks=pytest.mark.slow) for each in ("standard", "council"))]
+)
 def test_there_are_as_many_as_cost_what_the_debate_does(recipe: str) -> None:
     plan = plan_of(recipe, endpoint=PRICED)
     whole = with_baseline(plan, TOPIC)

@@ -47,13 +47,13 @@ def told(*arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("before", "after", "code", "finding"), [
-    ("A" * 10 + "B" * 10, "B" * 20, 0, "better_or_equal"),
+    ("A" * 10 + "B" * 10, "B" * 20, 0, "better or equal"),
     ("B" * 20, "A" * 10 + "B" * 10, 1, "worse"),
-    ("AB" * 10, "BA" * 10, 2, "cannot_tell"),
-    ("B" * 20, "C" * 20, 0, "better_or_equal"),  # all sound: twenty exclude a loss of fifteen points
-    ("B" * 10, "C" * 10, 2, "cannot_tell"),  # ten do not
-    ("B" * 5, "B" * 5, 0, "better_or_equal"),  # the very same answers
-    ("B" * 20, "A" + "B" * 19, 2, "cannot_tell"),
+    ("AB" * 10, "BA" * 10, 2, "cannot tell"),
+    ("B" * 20, "C" * 20, 0, "better or equal"),  # all sound: twenty exclude a loss of fifteen points
+    ("B" * 10, "C" * 10, 2, "cannot tell"),  # ten do not
+    ("B" * 5, "B" * 5, 0, "better or equal"),  # the very same answers
+    ("B" * 20, "A" + "B" * 19, 2, "cannot tell"),
 ])  # fmt: skip
 def test_the_exit_code_says_whether_b_is_as_good_as_a(
     before: str, after: str, code: int, finding: str, home: Path
@@ -61,8 +61,7 @@ def test_the_exit_code_says_whether_b_is_as_good_as_a(
     a, b = kept(home, "a", single=before), kept(home, "b", single=after)
     ended = invoke("compare", a, b)
     assert ended.exit_code == code, ended.output
-    assert ended.stdout.startswith(finding.replace("_", " "))
-    assert told(a, b)["finding"] == finding
+    assert ended.stdout.startswith(finding)
 
 
 def test_a_margin_says_what_counts_as_equal(home: Path) -> None:
@@ -76,7 +75,9 @@ def test_another_measure_can_be_asked_for_and_less_may_be_better(home: Path) -> 
     assert invoke("compare", a, b, "--measure", "false_claims").exit_code == 0
     assert invoke("compare", b, a, "--measure", "false_claims").exit_code == 1
     assert invoke("compare", a, b).exit_code == 0  # as sound as before
-    assert [each["measure"] for each in told(a, b)["differences"]] == ["soundness", "constraint_recall", "false_claims"]
+    found = told(a, b)
+    assert (found["finding"], found["exit_code"]) == ("better_or_equal", 0)
+    assert [each["measure"] for each in found["differences"]] == ["soundness", "constraint_recall", "false_claims"]
 
 
 def test_arms_are_named_where_there_are_several(home: Path) -> None:

@@ -116,7 +116,7 @@ async def test_without_correction_and_conformity_rounds_change_nothing() -> None
 async def test_with_conformity_a_panel_that_is_mostly_right_gets_worse_with_each_round() -> None:
     expected = conforming(0.8, 0.1, 7, 6)
     assert all(later < earlier - 0.01 for earlier, later in pairwise(expected))
-    right = await rounds(Traits(0.8, conformity=0.1), 7, 6, puzzles())
+    right = await rounds(Traits(0.8, conformity=0.1), 7, 6, puzzles(200))
     assert right == [near(rate) for rate in expected]
     assert right[-1] < right[0] - 0.06
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,17 +16,25 @@ from orchestrator.cli.run_debate import run_debate
 from replay.stage import Command
 
 
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the working folder is: always the same, so that what a debate left there fits there again."""
+    return tmp_path_factory.mktemp("replays") / "stage"
+
+
 @pytest.fixture(autouse=True)
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def stage(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    place.mkdir()
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("DEBATE_HALL_STATE_DIR", str(place / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(place / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", "asked-of-nobody")
     monkeypatch.setattr("orchestrator.hall.store_place.SQLiteStore", HastyStore)
-    (tmp_path / "facts.md").write_text("Billing runs on PostgreSQL.\nOperations may run no new cluster.\n")
-    (tmp_path / "load.md").write_text("The queue holds 40 messages at noon.\n")
-    return tmp_path
+    (place / "facts.md").write_text("Billing runs on PostgreSQL.\nOperations may run no new cluster.\n")
+    (place / "load.md").write_text("The queue holds 40 messages at noon.\n")
+    yield place
+    shutil.rmtree(place)
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,7 +24,6 @@ from replay.stage import AGAIN, FORTRESS, NEW, OTHER, THREAD, TOPIC, Command, de
 VOICES = ("--wind", "openai/w", "--wall", "openai/l", "--door", "openai/d")
 DOOR = ("--swap", f"door={OTHER}")
 QUICK = (
-    ("--swap", f"wind[1]={OTHER}"),
     ("--swap", f"wall[3]={OTHER}"),
     ("--agent", "door=synthesizer"),
 )  # others: slow
@@ -49,12 +49,33 @@ def debate(run: Command, table: Table) -> Debate:
     return held
 
 
+class Kept(NamedTuple):
+    """A debate that was held: the working folder that it left, and what was asked."""
+
+    folder: Path
+    asked: tuple[Request, ...]
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Kept]:
+    """The one debate of most tests, as soon as it was held."""
+    return []
+
+
+@pytest.fixture
+def fortress(debate: Debate, stage: Path, table: Table, kept: list[Kept], tmp_path: Path) -> None:
+    """What `debate` leaves where nothing is said otherwise: it is held once, and laid out anew for each test."""
+    if not kept:
+        debate()
+        kept.append(Kept(shutil.copytree(stage, tmp_path / "kept"), tuple(table.asked)))
+    shutil.copytree(kept[0].folder, stage, dirs_exist_ok=True)
+    table.asked[:] = kept[0].asked
+
+
 @pytest.mark.parametrize("change", QUICK, ids=" ".join)
-def test_as_many_calls_are_made_as_hang_on_the_change(
-    change: tuple[str, str], debate: Debate, hall: Command, table: Table
-) -> None:
+@pytest.mark.usefixtures("fortress")
+def test_as_many_calls_are_made_as_hang_on_the_change(change: tuple[str, str], hall: Command, table: Table) -> None:
     new = NEW[change]
-    debate()
     foreseen = told(hall("replay", THREAD, *change, "--dry-run", "--json"))
     assert len(table.asked) == FORTRESS
     outcome = told(hall("replay", THREAD, *change, "--json"))
@@ -65,8 +86,8 @@ def test_as_many_calls_are_made_as_hang_on_the_change(
     assert (outcome["status"], len(outcome["turns"]), outcome["record"]["incomplete"]) == ("synthesis", 9, [])
 
 
-def test_the_debate_is_left_as_it_was_and_the_replay_says_what_it_is(debate: Debate, hall: Command) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_the_debate_is_left_as_it_was_and_the_replay_says_what_it_is(hall: Command) -> None:
     before, (folder, *_) = debate_of(THREAD), Path("debates").iterdir()
     files = {path: path.read_bytes() for path in folder.iterdir()}
     told(hall("replay", THREAD, "--swap", f"wall[2]={OTHER}", "--json"))
@@ -86,8 +107,8 @@ def test_the_debate_is_left_as_it_was_and_the_replay_says_what_it_is(debate: Deb
     assert [each["reviewed_by"] for each in json.loads(hall("list", "--json").stdout)] == [[], []]
 
 
-def test_what_is_reused_costs_nothing_and_is_marked_so(debate: Debate, hall: Command, table: Table) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_what_is_reused_costs_nothing_and_is_marked_so(hall: Command, table: Table) -> None:
     told(hall("replay", THREAD, *DOOR, "--json"))
     again = debate_of(AGAIN)
     seats = {line.turn.seat.slot: line.turn.seat for line in again.turns if line.turn.seat}
@@ -112,8 +133,8 @@ def test_what_is_reused_costs_nothing_and_is_marked_so(debate: Debate, hall: Com
     assert sum(isinstance(line.record, Intent) for line in journal) == 8
 
 
-def test_what_differs_is_told_and_at_whose_turn_it_began(debate: Debate, hall: Command) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_what_differs_is_told_and_at_whose_turn_it_began(hall: Command) -> None:
     result = hall("replay", THREAD, "--agent", "wall[3]=validator")
     assert result.exit_code == 0, result.output
     decision, _, against = result.stdout.partition(f"Against {THREAD}\n")
@@ -152,10 +173,8 @@ def test_who_says_the_same_changes_nothing_after_it(
     assert "nothing that was said differs" in (Path("debates") / AGAIN / "difference.txt").read_text()
 
 
-def test_a_replay_that_stops_goes_on_and_nothing_is_bought_twice(
-    debate: Debate, hall: Command, run: Command, table: Table
-) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_a_replay_that_stops_goes_on_and_nothing_is_bought_twice(hall: Command, run: Command, table: Table) -> None:
 
     def refuses(request: Request) -> None:
         if request.task.role == "Door" and request.task.round == 2:
@@ -178,10 +197,9 @@ def test_a_replay_that_stops_goes_on_and_nothing_is_bought_twice(
     assert told(run("--resume", AGAIN, "--json"))["replay"] == outcome["replay"]
 
 
-def test_checklists_that_were_reused_before_a_stop_are_found_again(
-    debate: Debate, hall: Command, run: Command, table: Table
-) -> None:
-    debate()
+@pytest.mark.slow
+@pytest.mark.usefixtures("fortress")
+def test_checklists_that_were_reused_before_a_stop_are_found_again(hall: Command, run: Command, table: Table) -> None:
 
     def refuses(request: Request) -> None:
         if request.model == OTHER:
@@ -198,8 +216,8 @@ def test_checklists_that_were_reused_before_a_stop_are_found_again(
     assert len(reused) == 5
 
 
-def test_a_replay_of_a_replay_reads_on_in_the_debate_behind_it(debate: Debate, hall: Command, table: Table) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_a_replay_of_a_replay_reads_on_in_the_debate_behind_it(hall: Command, table: Table) -> None:
     told(hall("replay", THREAD, *DOOR, "--json"))
     before = len(table.asked)
     further = told(hall("replay", AGAIN, "--swap", f"wall[3]={OTHER}", "--json"))
@@ -286,8 +304,8 @@ def test_the_replay_of_a_review_is_asked_as_it_was_and_supersedes_nothing(
     assert debate_of(outcome["thread_id"]).reviews is None
 
 
-def test_a_dry_run_shows_the_new_calls_and_writes_nothing(debate: Debate, hall: Command, table: Table) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_a_dry_run_shows_the_new_calls_and_writes_nothing(hall: Command, table: Table) -> None:
     result = hall("replay", THREAD, "--swap", f"door={OTHER}", "--assume-price", "1/3", "--dry-run")
     assert result.exit_code == 0, result.output
     first, *lines = result.stdout.splitlines()
@@ -309,16 +327,16 @@ def test_a_dry_run_shows_the_new_calls_and_writes_nothing(debate: Debate, hall: 
     assert [path.name for path in Path("debates").iterdir()] == [THREAD]
 
 
-def test_a_limit_counts_what_the_replay_takes_itself(debate: Debate, hall: Command, run: Command, table: Table) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_a_limit_counts_what_the_replay_takes_itself(hall: Command, run: Command, table: Table) -> None:
     stopped = hall("replay", THREAD, *DOOR, "--token-limit", "20000")
     assert stopped.exit_code == 5, stopped.output
     assert debate_of(AGAIN).state.turn_count >= 4  # what was paid for already takes nothing
     assert told(run("--resume", AGAIN, "--token-limit", "2000000", "--json"))["record"]["reused"] == 7
 
 
-def test_what_was_redacted_is_neither_reused_nor_forgotten(debate: Debate, hall: Command, table: Table) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_what_was_redacted_is_neither_reused_nor_forgotten(hall: Command, table: Table) -> None:
     told(hall("replay", THREAD, *DOOR, "--json"))
     redacted = told(hall("tombstone", THREAD, "0", "--reason", "it names a customer", "--json"))
     quoted = {(each["thread_id"], each["seq"]) for each in redacted["still_quoted"]}
@@ -359,8 +377,8 @@ REFUSED = {
 }
 
 
-def test_what_cannot_be_is_refused_before_anything_is_opened(debate: Debate, hall: Command, table: Table) -> None:
-    debate()
+@pytest.mark.usefixtures("fortress")
+def test_what_cannot_be_is_refused_before_anything_is_opened(hall: Command, table: Table) -> None:
     for arguments, why in REFUSED.items():
         refused = hall("replay", THREAD, *arguments)
         assert (refused.exit_code, why in refused.stderr) == (2, True), (arguments, refused.output)
