@@ -132,7 +132,9 @@ def _of_csv(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 )
             yield where, {name: cell for name, cell in cells.items() if cell is not None and cell.strip()}
     except csv.Error as error:
-        raise ConfigurationError(f"This is no CSV: {error}.", source=f"{path}, line {reader.line_num}") from error
+        raise ConfigurationError(
+            f"This is no CSV: {error}.", source=f"{path}, line {reader.reader.line_num}"
+        ) from error
 
 
 def _require_columns(columns: Sequence[str], path: Path) -> None:
