@@ -165,6 +165,8 @@ class ModelServer:
         count: how many tokens messages are, each a role and a text.
         dialects: how it can be asked.
         listed: the models that it says it has; none: it does not say.
+        hear: is told of each call as it arrives.
+        most_at_once: how many calls were in flight together, at the most.
     """
 
     dialects: Sequence[Dialect] = DIALECTS
@@ -175,6 +177,8 @@ class ModelServer:
         self.count: Callable[[Sequence[tuple[str, str]]], int] = tokens
         self.latency_s, self.deadline_s = latency_s, deadline_s
         self.calls: list[Call] = []
+        self.hear: Callable[[Call], None] = lambda call: None
+        self.most_at_once = self._at_once = 0
         self.base_url = ""
         self.arrived = threading.Event()  # set by the first request
         self.left = threading.Semaphore(0)  # released by each caller that goes away before its answer
@@ -294,12 +298,16 @@ class ModelServer:
     async def _completions(self, dialect: Dialect, http: web.Request) -> web.StreamResponse:
         call = self._record(dialect, {**http.match_info, **await http.json()}, http.headers)
         call.query = dict(http.query)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
         try:
             return await self._answered(call, http)
         except (asyncio.CancelledError, ConnectionResetError):  # the latter where something was still to be sent
             call.gone = True
             self.left.release()
             raise
+        finally:
+            self._at_once -= 1
 
     async def _answered(self, call: Call, http: web.Request) -> web.StreamResponse:
         in_company = await self._gate()
@@ -362,6 +370,7 @@ class ModelServer:
             cached=self._cached(model, messages),
         )
         self.calls.append(call)
+        self.hear(call)
         self.arrived.set()
         return call
 

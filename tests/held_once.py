@@ -12,6 +12,8 @@ from orchestrator.hall.entries import Note, Refined, Turn, Vote
 from orchestrator.hall.journal import Intent, JournalLine, Outcome
 from orchestrator.plan import Plan
 
+NEVER_MADE = "never_made"  # what the journal says of a call that waited for its turn in vain
+
 
 def assert_every_turn_once(debate: Debate, plan: Plan) -> None:
     """Every planned turn stands once, in the plan's order, and so do votes, refinement and account; it is closed."""
@@ -45,18 +47,19 @@ def lost(lines: Sequence[JournalLine]) -> Counter[tuple[str, str]]:
 def kept_of(plan: Plan, calls: Sequence[Call], lines: Sequence[JournalLine]) -> list[Call]:
     """Returns the calls whose answers were kept; each answer holds the number of its call.
 
-    Of use are as many as the plan has. No other calls brought nothing than those that failed, and those whose outcome
-    nobody knows.
+    Of use are as many as the plan has. No other calls brought nothing than those that are known to have failed, and
+    those whose outcome nobody knows.
 
     Args:
         calls: all that were made for this debate.
     """
-    outcomes = [line for line in lines if isinstance(line.record, Outcome) and line.record.failed is None]
-    answers = [line.text for line in outcomes if line.text is not None]
-    kept = [call for call in calls if call.answer in answers]
-    assert len(kept) == len(outcomes)
+    answers = [line.text for line in lines if isinstance(line.record, Outcome) and line.record.failed is None]
+    kept = [call for call in calls if call.answer is not None and call.answer in answers]
+    assert len(kept) == len(answers)
     assert sum(not is_useless(call) for call in kept) == calls_of(plan)
-    failed = [call for call in calls if call.finished is not None and call.answer is None]
+    failed = [
+        line for line in lines if isinstance(line.record, Outcome) and line.record.failed not in (None, NEVER_MADE)
+    ]
     assert len(calls) - len(kept) - len(failed) <= lost(lines).total()
     return kept
 
