@@ -57,7 +57,7 @@ class Holding:
         hall: where they are.
         turns: for a thread, what says when its calls may be made.
         out: the folder that holds a folder of files for each debate; None: nothing is written.
-        now: says what time it is, in UTC.
+        now: says what time it is at the queue, in UTC: whoever takes jobs goes by that.
     """
 
     hall: Hall

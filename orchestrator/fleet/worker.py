@@ -11,6 +11,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 import anyio
 import procrastinate
@@ -31,15 +32,22 @@ _LOOK_S = 1.0  # how often an idle worker looks for a job
 _AGAIN_S = 1.0
 
 
+@dataclass(frozen=True, slots=True)
 class _Again(BaseRetryStrategy):
-    """A debate that is to be tried later, or that a worker had to put down since it was told to stop."""
+    """A debate that is to be tried later, or that a worker had to put down since it was told to stop.
+
+    Args:
+        now: says what time it is for the queue: a worker's own clock may be wrong.
+    """
+
+    now: Callable[[], datetime]
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         match exception:
             case Later(seconds=seconds):
-                return RetryDecision(retry_in={"seconds": max(1, round(seconds))})
+                return RetryDecision(retry_at=self.now() + timedelta(seconds=max(1, round(seconds))))
             case asyncio.CancelledError():
-                return RetryDecision(retry_in={"seconds": 0})
+                return RetryDecision(retry_at=self.now())
             case _:
                 return None
 
@@ -71,7 +79,8 @@ class Worker:
             UsageError: the hall has no queue.
         """
         app = procrastinate.App(connector=PatientConnector(self.address, self.tell))
-        app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=_Again())(self._debate)
+        again = _Again(self.holding.now)
+        app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=again)(self._debate)
         queues = [names.DEBATES, *self.more(app)]
         async with app.open_async():
             if not await app.check_connection_async():
