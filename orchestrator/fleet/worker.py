@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import anyio
 import procrastinate
@@ -30,6 +31,16 @@ from orchestrator.secrets import scrub
 DEAD_AFTER_S = 30.0
 _LOOK_S = 1.0  # how often an idle worker looks for a job
 _AGAIN_S = 1.0
+_PUT_BACK = """
+WITH found AS (SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND {} ORDER BY id FOR UPDATE),
+     lost AS (DELETE FROM procrastinate_jobs WHERE id IN (SELECT id FROM found) RETURNING *)
+INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, args)
+SELECT queue_name, task_name, priority, lock, args FROM lost ORDER BY id RETURNING task_name, args
+"""
+_OF_THE_DEAD = """(worker_id IS NULL OR worker_id IN (
+  SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => %(dead_after_s)s)
+))"""
+_UNHEARD = "id = ANY (%(unheard)s) AND worker_id = %(worker)s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +151,14 @@ class Worker:
         unheard: set[int] = set()
         while True:
             await anyio.sleep(self.dead_after_s / 3)
-            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self.dead_after_s):
-                self.tell(f"{job.task_kwargs.get('thread_id', job.task_name)}: its worker is gone; put back")
-                await _replace(app, job)
+            for job in await _put_back(app, _OF_THE_DEAD, dead_after_s=self.dead_after_s):
+                self.tell(f"{job['args'].get('thread_id', job['task_name'])}: its worker is gone; put back")
             await app.job_manager.prune_stalled_workers(self.dead_after_s)
             if worker.worker_id is not None:
                 mine = await app.job_manager.list_jobs_async(worker_id=worker.worker_id, status=Status.DOING.value)
-                missing = {job.id: job for job in mine if job.id is not None and job.id not in self.running}
-                for number in unheard & missing.keys():
-                    await _replace(app, missing[number])
-                unheard = missing.keys() - unheard
+                missing = {job.id for job in mine if job.id is not None} - self.running
+                await _put_back(app, _UNHEARD, unheard=list(unheard & missing), worker=worker.worker_id)
+                unheard = missing - unheard
 
 
 async def _until_told(worker: procrastinate_worker.Worker) -> None:
@@ -165,9 +174,6 @@ async def _until_told(worker: procrastinate_worker.Worker) -> None:
         raise
 
 
-async def _replace(app: procrastinate.App, job: Job) -> None:
-    """Puts a new job in the place of one. The new one first: two are held once, none is never held."""
-    assert job.id is not None
-    anew = app.configure_task(job.task_name, queue=job.queue, lock=job.lock, priority=job.priority)
-    await anew.defer_async(**job.task_kwargs)
-    await app.job_manager.finish_job_by_id_async(job.id, Status.ABORTED, delete_job=True)
+async def _put_back(app: procrastinate.App, which: str, **values: Any) -> list[dict[str, Any]]:
+    """Puts a new job in the place of each, all of them or none; returns those that nobody else has put back."""
+    return await app.job_manager.connector.execute_query_all_async(_PUT_BACK.format(which), **values)

@@ -25,7 +25,7 @@ NEVER_S = 3600.0
 NEXT_CENTURY = "2101-01-06T08:00Z"
 _WAITING = """  -- for a transaction, or for who waits for it
 WITH RECURSIVE waiting (pid) AS (
-  VALUES (%s) UNION SELECT a.pid FROM pg_stat_activity a JOIN waiting w ON w.pid = ANY (pg_blocking_pids(a.pid))
+  VALUES (%s::integer) UNION SELECT a.pid FROM pg_stat_activity a JOIN waiting w ON w.pid = ANY (pg_blocking_pids(a.pid))
 )
 SELECT count(*) - 1 FROM waiting
 """
@@ -120,12 +120,13 @@ def test_of_two_that_find_the_jobs_of_the_dead_at_once_one_puts_back_each(crew: 
     crew.submit(*threads)
     dead = crew.worker(concurrency=len(threads))
     crew.await_calls(len(threads) * FIRST_CALLS)
-    kill(dead)
-    crew.server.hold_until()
+    others = [crew.worker() for _ in range(2)]
+    await_true(lambda: crew.asked("SELECT count(*) FROM procrastinate_workers") == [(3,)])
     with psycopg.connect("", **parameters_of(read(crew.store))) as db, db.transaction():
         db.execute("SELECT FROM procrastinate_jobs FOR UPDATE")
-        others = [crew.worker() for _ in range(2)]
+        kill(dead)
         await_true(lambda: crew.asked(_WAITING, db.info.backend_pid) == [(2,)])
+        crew.server.hold_until()
     crew.await_ended(*threads)
     put_back = [line for worker in others for line in worker.lines("put back")]
     assert sorted(put_back) == sorted(f"{thread_id}: its worker is gone; put back" for thread_id in threads)
