@@ -25,6 +25,7 @@ from orchestrator.faults import fault_of
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
 from orchestrator.lanes import Turns
+from orchestrator.models.switchboard import load_for
 from orchestrator.own_task import in_own_task
 from orchestrator.resuming import resumable
 from orchestrator.taking_up import TakeUp
@@ -88,6 +89,7 @@ class Holding:
         if status is not Status.ACTIVE:
             return f"{status} already"
         await in_thread(bring_keys, os.environ, found.plan.endpoints_in_use)
+        await in_thread(load_for, found.plan.routes)
         folder = self.out / thread_id if self.out is not None else None
         how = TakeUp(folder=str(folder) if folder else None)
         holding = partial(hold, self.hall, found.plan, thread_id, paid, how=how, turns=self.turns(thread_id))

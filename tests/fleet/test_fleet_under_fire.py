@@ -72,6 +72,10 @@ def number_of(call: Call) -> int:
     return int(named[1])
 
 
+def process_of(call: Call) -> str:
+    return next(text for name, text in call.headers.items() if name.lower() == "x-process")
+
+
 def charged_for(calls: Sequence[Call]) -> Decimal:
     """What the provider charges for all that it answered, at the prices of `ModelServer.models_file`."""
     counts = [call.charged for call in calls if call.charged is not None]
@@ -252,7 +256,7 @@ class Battle:
             before = [
                 call.number
                 for call in calls
-                if call.headers["X-Process"] == fault.process and call.number <= fault.calls
+                if process_of(call) == fault.process and call.number <= fault.calls
             ]
             found.update(before[-WIDEST:])
         return found

@@ -60,7 +60,8 @@ def later(beside: Beside) -> Callable[[timedelta], None]:
     """Lets time go by, for all permits that were taken."""
 
     def go_by(time: timedelta) -> None:
-        beside.execute("UPDATE permits SET taken_at = taken_at - %(by)s, over_at = over_at - %(by)s", {"by": time})
+        earlier = ", ".join(f"{name} = {name} - %(by)s" for name in ("taken_at", "begun_at", "over_at"))
+        beside.execute(f"UPDATE permits SET {earlier}", {"by": time})
 
     return go_by
 
@@ -121,7 +122,7 @@ def test_so_many_calls_begin_in_a_minute_and_the_next_is_told_how_long_to_wait(
     taken(permits, asked)
     match permits.take(asked):
         case NotYet(wait_s):
-            assert 20 < wait_s <= 40
+            assert 40 < wait_s <= 45  # it is not given back yet, and may have been on its way for a while
         case other:
             raise AssertionError(other)
 
