@@ -19,6 +19,7 @@ import procrastinate
 from procrastinate import worker as procrastinate_worker
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
+from procrastinate.middleware import AsyncCallNext
 from procrastinate.retry import BaseRetryStrategy, RetryDecision
 
 from orchestrator.fleet import names
@@ -113,6 +114,7 @@ class Worker:
             install_signal_handlers=False,
             update_heartbeat_interval=self.dead_after_s / 4,
             stalled_worker_timeout=self.dead_after_s,
+            worker_middleware=[self._known],
         )
         async with anyio.create_task_group() as group:
             group.start_soon(self._sweep, app, worker)
@@ -124,13 +126,21 @@ class Worker:
             self.tell("others took this worker for dead, or it could not go on; it begins again")
             group.cancel_scope.cancel()
 
+    async def _known(
+        self, run: AsyncCallNext, context: procrastinate.JobContext, worker: procrastinate_worker.Worker
+    ) -> object:
+        """Runs a job, of whichever queue, that this worker knows it was given."""
+        assert context.job.id is not None
+        self.running.add(context.job.id)
+        try:
+            return await run()
+        finally:
+            self.running.discard(context.job.id)
+
     async def _debate(self, context: procrastinate.JobContext, thread_id: str) -> None:
-        job = context.job
-        assert job.id is not None
-        self.running.add(job.id)
         self.tell(f"{thread_id}: taken")
         try:
-            self.tell(f"{thread_id}: {await self.holding.hold(thread_id, job.attempts)}")
+            self.tell(f"{thread_id}: {await self.holding.hold(thread_id, context.job.attempts)}")
         except Later as later:
             self.tell(f"{thread_id}: again in {later.seconds:.0f} s: {later}")
             raise
@@ -143,8 +153,6 @@ class Worker:
         except Exception:
             self.tell(f"{thread_id}: internal error: {scrub(traceback.format_exc())}")
             raise
-        finally:
-            self.running.discard(job.id)
 
     async def _sweep(self, app: procrastinate.App, worker: procrastinate_worker.Worker) -> None:
         """Puts back, again and again, the jobs of the dead, and those that this worker never heard it was given."""
