@@ -39,11 +39,15 @@ MOST_TRIES = 12  # of a debate whose provider fails; about half a day in all
 
 
 class Later(Exception):
-    """The debate is to be tried again after `seconds`."""
+    """The debate is to be tried again after `seconds`.
 
-    def __init__(self, why: str, seconds: float) -> None:
+    Args:
+        counts: whether this was one of the tries of which there are only so many.
+    """
+
+    def __init__(self, why: str, seconds: float, *, counts: bool = False) -> None:
         super().__init__(why)
-        self.seconds = seconds
+        self.seconds, self.counts = seconds, counts
 
 
 class GivenUp(Exception):
@@ -70,7 +74,7 @@ class Holding:
         """Holds a debate, and returns how it ended, in words.
 
         Args:
-            tries: how often that was tried before.
+            tries: how often a provider failed before.
 
         Raises:
             Later: it stopped, and is to be tried again.
@@ -116,7 +120,7 @@ def after(error: DebateError, tries: int, now: datetime) -> Later | GivenUp:
         case StoreError():
             return Later(str(error), AWAY_S)
         case RunPaused() if isinstance(cause, ModelError) and fault_of(cause).attempts > 1 and tries < MOST_TRIES:
-            return Later(str(error), max(min(FIRST_S * 2**tries, LONGEST_S), cause.retry_after or 0))
+            return Later(str(error), max(min(FIRST_S * 2**tries, LONGEST_S), cause.retry_after or 0), counts=True)
         case _:
             return GivenUp(str(error))
 

@@ -41,6 +41,7 @@ SELECT queue_name, task_name, priority, lock, args FROM lost ORDER BY id RETURNI
 _OF_THE_DEAD = """(worker_id IS NULL OR worker_id IN (
   SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => %(dead_after_s)s)
 ))"""
+_UNCOUNT = "UPDATE procrastinate_jobs SET attempts = attempts - 1 WHERE id = %(id)s"
 _UNHEARD = "id = ANY (%(unheard)s) AND worker_id = %(worker)s"
 
 
@@ -90,7 +91,8 @@ class Worker:
         Raises:
             UsageError: the hall has no queue.
         """
-        app = procrastinate.App(connector=PatientConnector(self.address, self.tell))
+        connector = PatientConnector(self.address, self.tell)
+        app = procrastinate.App(connector=connector)
         again = _Again(self.holding.now)
         app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=again)(self._debate)
         queues = [names.DEBATES, *self.more(app)]
@@ -98,10 +100,10 @@ class Worker:
             if not await app.check_connection_async():
                 raise no_queue(self.address)
             while True:
-                await self._serve(app, queues)
+                await self._serve(app, queues, connector)
                 await anyio.sleep(_AGAIN_S)
 
-    async def _serve(self, app: procrastinate.App, queues: Sequence[str]) -> None:
+    async def _serve(self, app: procrastinate.App, queues: Sequence[str], connector: PatientConnector) -> None:
         """Works until it is cancelled, or cannot go on under its name: others took it for dead, say."""
         worker = procrastinate_worker.Worker(
             app,
@@ -117,7 +119,7 @@ class Worker:
             worker_middleware=[self._known],
         )
         async with anyio.create_task_group() as group:
-            group.start_soon(self._sweep, app, worker)
+            group.start_soon(self._sweep, app, worker, connector)
             try:
                 await _until_told(worker)
             except ConnectorException as error:
@@ -142,30 +144,37 @@ class Worker:
         try:
             self.tell(f"{thread_id}: {await self.holding.hold(thread_id, context.job.attempts)}")
         except Later as later:
+            if not later.counts:
+                await _uncount(context)
             self.tell(f"{thread_id}: again in {later.seconds:.0f} s: {later}")
             raise
         except GivenUp as given_up:
             self.tell(f"{thread_id}: given up: {given_up} Try it again: debate-hall fleet retry {thread_id}")
             raise
         except asyncio.CancelledError:
+            await _uncount(context)
             self.tell(f"{thread_id}: paused and put back")
             raise
         except Exception:
             self.tell(f"{thread_id}: internal error: {scrub(traceback.format_exc())}")
             raise
 
-    async def _sweep(self, app: procrastinate.App, worker: procrastinate_worker.Worker) -> None:
+    async def _sweep(
+        self, app: procrastinate.App, worker: procrastinate_worker.Worker, connector: PatientConnector
+    ) -> None:
         """Puts back, again and again, the jobs of the dead, and those that this worker never heard it was given."""
         unheard: set[int] = set()
         while True:
             await anyio.sleep(self.dead_after_s / 3)
-            for job in await _put_back(app, _OF_THE_DEAD, dead_after_s=self.dead_after_s):
+            if await connector.there_for_s() < self.dead_after_s:
+                continue  # nobody was heard of while it was away
+            for job in await _put_back(connector, _OF_THE_DEAD, dead_after_s=self.dead_after_s):
                 self.tell(f"{job['args'].get('thread_id', job['task_name'])}: its worker is gone; put back")
             await app.job_manager.prune_stalled_workers(self.dead_after_s)
             if worker.worker_id is not None:
                 mine = await app.job_manager.list_jobs_async(worker_id=worker.worker_id, status=Status.DOING.value)
                 missing = {job.id for job in mine if job.id is not None} - self.running
-                await _put_back(app, _UNHEARD, unheard=list(unheard & missing), worker=worker.worker_id)
+                await _put_back(connector, _UNHEARD, unheard=list(unheard & missing), worker=worker.worker_id)
                 unheard = missing - unheard
 
 
@@ -182,6 +191,11 @@ async def _until_told(worker: procrastinate_worker.Worker) -> None:
         raise
 
 
-async def _put_back(app: procrastinate.App, which: str, **values: Any) -> list[dict[str, Any]]:
+async def _uncount(context: procrastinate.JobContext) -> None:
+    """Takes back that a job was tried, which the queue counts whenever one is put back."""
+    await context.app.job_manager.connector.execute_query_async(_UNCOUNT, id=context.job.id)
+
+
+async def _put_back(connector: PatientConnector, which: str, **values: Any) -> list[dict[str, Any]]:
     """Puts a new job in the place of each, all of them or none; returns those that nobody else has put back."""
-    return await app.job_manager.connector.execute_query_all_async(_PUT_BACK.format(which), **values)
+    return await connector.execute_query_all_async(_PUT_BACK.format(which), **values)

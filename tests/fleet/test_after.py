@@ -132,6 +132,12 @@ def test_a_fleet_that_may_spend_no_more_goes_on_when_its_day_is_over(now: dateti
     assert seconds(over("fleet_budget"), now=now) == again_s
 
 
+def test_only_what_a_provider_failed_counts_as_a_try() -> None:
+    errors = (failed(Overloaded), RunHeld("Another.", ""), paused(StoreUnavailable("Away.", "")), over("fleet_budget"))
+    stops = [after(error, 0, NOON) for error in errors]
+    assert [isinstance(stop, Later) and stop.counts for stop in stops] == [True, False, False, False]
+
+
 def test_what_is_said_is_what_happened() -> None:
     assert str(after(over("cost_usd"), 0, NOON)) == "It could take too much. Raise it."
 

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from click.testing import Result
 from building import TOPIC, plan_of
 from orchestrator.budget import Bound
 from orchestrator.errors import LimitMet, UsageError
-from orchestrator.fleet.holding import Holding
+from orchestrator.fleet.holding import Holding, Later
 from orchestrator.fleet.queue import Queue
 from orchestrator.fleet.worker import Worker
 from orchestrator.hall.address import Address, read
@@ -114,11 +115,11 @@ async def working(
     out: Path | None = None,
     dead_after_s: float = 30,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    holding: Holding | None = None,
 ) -> AsyncIterator[Heard]:
     """A worker that is told to stop afterwards."""
     heard = Heard()
-    holding = Holding(hall, turns, out, now)
-    worker = Worker(address, holding, concurrency, heard, dead_after_s)
+    worker = Worker(address, holding or Holding(hall, turns, out, now), concurrency, heard, dead_after_s)
     with anyio.fail_after(DEADLINE_S):
         async with anyio.create_task_group() as group:
             group.start_soon(in_own_task, worker.serve)
@@ -131,6 +132,12 @@ def jobs(beside: psycopg.Connection[Any]) -> Callable[[], list[tuple[str, str]]]
     """The debate and state of each job."""
     asked = "SELECT args->>'thread_id', status::text FROM procrastinate_jobs ORDER BY id"
     return lambda: beside.execute(asked).fetchall()
+
+
+@pytest.fixture
+def tries(beside: psycopg.Connection[Any]) -> Callable[[], list[int]]:
+    """How often each job was tried, as far as that counts."""
+    return lambda: [tries for (tries,) in beside.execute("SELECT attempts FROM procrastinate_jobs ORDER BY id")]
 
 
 # ------------------------------------------------------------------------------------------------------------ it holds
@@ -177,14 +184,14 @@ async def test_a_debate_that_is_in_the_queue_twice_is_held_once(
 
 
 async def test_a_worker_that_is_told_to_stop_puts_back_what_it_holds_and_another_goes_on(
-    address: Address, hall: Hall, queue: Queue, jobs: Callable[[], Any]
+    address: Address, hall: Hall, queue: Queue, jobs: Callable[[], Any], tries: Callable[[], list[int]]
 ) -> None:
     submit(hall, queue, THREAD)
     held = Held()
     async with working(address, hall, held.of) as heard:
         await held.asked.wait()
     assert f"{THREAD}: paused and put back" in heard.lines
-    assert jobs() == [(THREAD, "todo")]
+    assert (jobs(), tries()) == ([(THREAD, "todo")], [0])
     assert hall.debate(THREAD).state.status is Status.ACTIVE
     async with working(address, hall) as heard:
         await heard.wait_for(f"{THREAD}: synthesis")
@@ -232,14 +239,40 @@ async def test_what_cannot_be_held_is_given_up_and_it_is_said_how_to_try_it_agai
 
 
 async def test_what_the_fleet_may_not_pay_for_today_waits_for_tomorrow(
-    address: Address, hall: Hall, queue: Queue, beside: psycopg.Connection[Any]
+    address: Address,
+    hall: Hall,
+    queue: Queue,
+    beside: psycopg.Connection[Any],
+    tries: Callable[[], list[int]],
 ) -> None:
     submit(hall, queue, THREAD)
     met = LimitMet("There is nothing left.", "It goes on tomorrow.", limit="fleet_budget")
     async with working(address, hall, lambda thread_id: Refusing(met), now=lambda: NOON) as heard:
         await heard.wait_for(f"{THREAD}: again in 43200 s: There is nothing left.")
     assert beside.execute(WAITING_UNTIL).fetchall() == [(datetime(2101, 1, 7, tzinfo=UTC),)]
+    assert tries() == [0]
     assert hall.debate(THREAD).state.status is Status.ACTIVE
+
+
+@dataclass(frozen=True)
+class Failing(Holding):
+    """Whatever is held stops, and is to be tried again."""
+
+    counts: bool = False
+
+    async def hold(self, thread_id: str, tries: int) -> str:
+        raise Later("It stopped.", 30, counts=self.counts)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+async def test_a_try_counts_where_a_provider_failed(
+    counts: bool, address: Address, hall: Hall, queue: Queue, tries: Callable[[], list[int]]
+) -> None:
+    queue.put(THREAD)
+    failing = Failing(hall, lambda thread_id: Lanes(), None, lambda: datetime.now(UTC), counts)
+    async with working(address, hall, holding=failing) as heard:
+        await heard.wait_for(f"{THREAD}: again in 30 s: It stopped.")
+    assert tries() == [int(counts)]
 
 
 async def test_what_nobody_foresaw_is_told_whole_and_the_others_go_on(
