@@ -120,6 +120,7 @@ CREATE TABLE permits (
   cost_usd numeric                  -- the most it can take; NULL where no price is known
 );
 CREATE INDEX permits_of_servers ON permits (server, begun_at);
+CREATE INDEX permits_under_way ON permits (server) WHERE NOT given_back;
 CREATE TABLE spending (
   day date PRIMARY KEY,             -- in UTC
   cost_usd numeric NOT NULL DEFAULT 0,
@@ -167,6 +168,7 @@ CREATE FUNCTION give_permit_back(_permit bigint, _took numeric) RETURNS void LAN
 DECLARE
   _given permits;
 BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);  -- one that is lost counts as the most it can have taken
   UPDATE permits SET given_back = true, begun_at = least(begun_at, clock_timestamp())
     WHERE number = _permit AND NOT given_back RETURNING * INTO _given;
   IF FOUND THEN  -- of one that was over long since the most it can have taken stays counted
