@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
 from threading import Condition, Event, Thread
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 from click.testing import CliRunner
@@ -19,6 +20,7 @@ from click.testing import CliRunner
 from endpoint import Call, ModelServer
 from held_once import assert_every_turn_once, kept_of, lost
 from orchestrator.cli.debate_hall import debate_hall
+from orchestrator.fleet.queue import Queue
 from orchestrator.hall.address import read
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.postgres_schema import parameters_of
@@ -43,9 +45,10 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Worker:
-    """A process of `debate-hall worker`, and what it tells."""
+    """A process of `debate-hall worker`, and what it tells; the store knows its connections by its name."""
 
-    def __init__(self, command: Sequence[str], folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, name: str, command: Sequence[str], folder: Path, environment: dict[str, str]) -> None:
+        self.name = name
         self.told: list[str] = []
         self._more = Condition()
         self.process = subprocess.Popen(
@@ -74,12 +77,6 @@ class Worker:
 
     def signal(self, number: Signals) -> None:
         os.kill(self.process.pid, number)
-
-    def freeze(self) -> None:
-        self.signal(SIGSTOP)
-        seen = os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        assert seen is not None
-        assert seen.si_code == os.CLD_STOPPED
 
     def wake(self) -> None:
         self.signal(SIGCONT)
@@ -127,13 +124,32 @@ class Crew:
         asked = ["worker", "--concurrency", str(concurrency), "--dead-after", str(dead_after_s)]
         wrong = ["-c", _ASTRAY, str(hours)] if hours else []
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DEBATE_HALL_")}
+        name = uuid4().hex
+        named = f"{self.store}{'&' if '?' in self.store else '?'}application_name={name}"
         worker = Worker(
+            name,
             [sys.executable, *wrong, str(DOOMED), fate, *asked],
             self.folder,
-            {**environment, "DEBATE_HALL_STAND_INS": "none", **self._mine},
+            {**environment, "DEBATE_HALL_STAND_INS": "none", **self._mine, "DEBATE_HALL_STORE": named},
         )
         self._workers.append(worker)
         return worker
+
+    def freeze(self, worker: Worker) -> None:
+        """Puts a worker to sleep, in the middle of no transaction: the server would soon let go of it."""
+        asked = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND state <> 'idle'"
+
+        def sleeps() -> bool:
+            worker.signal(SIGSTOP)
+            seen = os.waitid(os.P_PID, worker.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            assert seen is not None
+            assert seen.si_code == os.CLD_STOPPED
+            if self.asked(asked, worker.name) == [(0,)]:
+                return True
+            worker.wake()
+            return False
+
+        await_true(sleeps)
 
     def clear(self) -> None:
         """Ends the processes, those that sleep too."""
@@ -152,6 +168,11 @@ class Crew:
             found = db.execute(statement, values)
             return found.fetchall() if found.description else []
 
+    def put(self, thread_id: str) -> None:
+        """Puts a debate in the queue once more."""
+        with closing(Queue(read(self.store))) as queue:
+            queue.put(thread_id)
+
     def jobs(self) -> list[tuple[str, str]]:
         """The debate and the state of each job."""
         return self.asked("SELECT args->>'thread_id', status::text FROM procrastinate_jobs ORDER BY id")
@@ -167,10 +188,14 @@ class Crew:
             assert self.server.arrived.wait(DEADLINE_S), f"only {len(self.server.calls)} calls came"
             self.server.arrived.clear()
 
-    def await_ended(self, *thread_ids: str) -> None:
-        """Waits until these debates are closed, and nothing is left in the queue."""
+    def await_closed(self, *thread_ids: str) -> None:
+        """Waits until these debates are closed."""
         with self.hall() as hall:
             await_true(lambda: all(hall.debate(thread_id).state.status != "active" for thread_id in thread_ids))
+
+    def await_ended(self, *thread_ids: str) -> None:
+        """Waits until these debates are closed, and nothing is left in the queue."""
+        self.await_closed(*thread_ids)
         await_true(lambda: not self.jobs())
 
     def calls_of(self, thread_id: str) -> list[Call]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from signal import SIGTERM
 
@@ -13,7 +12,6 @@ from crew import Crew, await_true, kill
 
 from endpoint import ModelServer
 from orchestrator.fleet import queue_tables
-from orchestrator.fleet.queue import Queue
 from orchestrator.hall.address import read
 from orchestrator.hall.postgres_schema import parameters_of
 from postgres import fresh_hall, needs_postgres
@@ -25,7 +23,8 @@ NEVER_S = 3600.0
 NEXT_CENTURY = "2101-01-06T08:00Z"
 _WAITING = """  -- for a transaction, or for who waits for it
 WITH RECURSIVE waiting (pid) AS (
-  VALUES (%s::integer) UNION SELECT a.pid FROM pg_stat_activity a JOIN waiting w ON w.pid = ANY (pg_blocking_pids(a.pid))
+  VALUES (%s::integer)
+  UNION SELECT a.pid FROM pg_stat_activity a JOIN waiting w ON w.pid = ANY (pg_blocking_pids(a.pid))
 )
 SELECT count(*) - 1 FROM waiting
 """
@@ -38,11 +37,6 @@ def crew(tmp_path: Path) -> Iterator[Crew]:
         crew = Crew(tmp_path, server, address)
         yield crew
         crew.clear()
-
-
-def put(crew: Crew, thread_id: str) -> None:
-    with closing(Queue(read(crew.store))) as queue:
-        queue.put(thread_id)
 
 
 def test_a_job_that_a_worker_never_heard_it_was_given_is_put_back_by_that_worker(crew: Crew) -> None:
@@ -64,8 +58,8 @@ def test_a_job_that_a_worker_never_heard_it_was_given_is_put_back_by_that_worker
 
 def test_a_debate_that_is_in_the_queue_three_times_is_held_once(crew: Crew) -> None:
     crew.submit(THREAD)
-    put(crew, THREAD)
-    put(crew, THREAD.upper())
+    crew.put(THREAD)
+    crew.put(THREAD.upper())
     workers = [crew.worker(concurrency=3) for _ in range(2)]
     crew.await_ended(THREAD)
     told = [line for worker in workers for line in worker.lines("synthesis")]
@@ -79,7 +73,7 @@ def test_of_workers_that_take_one_debate_at_once_one_holds_it_and_the_others_loo
     crew.submit(THREAD)
     first = crew.worker()
     crew.await_calls(FIRST_CALLS)
-    put(crew, THREAD)
+    crew.put(THREAD)
     crew.asked("UPDATE procrastinate_jobs SET lock = NULL")
     second = crew.worker()
     second.await_told("again in 5 s")
