@@ -17,7 +17,7 @@ import asyncio
 import itertools
 import json
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -44,7 +44,7 @@ class Call:
     started: int
     finished: int | None = None  # None while in flight, or when the caller went away
     answer: str | None = None  # the text that went back, as far as it was counted
-    cached: int = 0  # tokens of its messages that were counted as cached
+    cached: int = 0  # tokens of its messages that are counted as cached
     charged: tuple[int, int, int] | None = None  # tokens in, of these cached, and out; None: no count went back whole
     gone: bool = False  # the caller went away before its answer
     dialect: Dialect = OPENAI
@@ -165,6 +165,8 @@ class ModelServer:
         count: how many tokens messages are, each a role and a text.
         dialects: how it can be asked.
         listed: the models that it says it has; none: it does not say.
+        hear: is told of each call as it arrives.
+        most_at_once: how many calls were in flight together, at the most.
     """
 
     dialects: Sequence[Dialect] = DIALECTS
@@ -175,10 +177,14 @@ class ModelServer:
         self.count: Callable[[Sequence[tuple[str, str]]], int] = tokens
         self.latency_s, self.deadline_s = latency_s, deadline_s
         self.calls: list[Call] = []
+        self.hear: Callable[[Call], None] = lambda call: None
+        self.most_at_once = self._at_once = 0
         self.base_url = ""
         self.arrived = threading.Event()  # set by the first request
         self.left = threading.Semaphore(0)  # released by each caller that goes away before its answer
         self._events = itertools.count(1)
+        self._asked = Counter[str]()  # by model
+        self._begun = set[tuple[str, tuple[tuple[str, str], ...]]]()  # the beginnings of requests to a model
         self._faults: list[tuple[str | None, int | None, Answer]] = []
         self._gates: deque[int] = deque()
         self._held: list[asyncio.Event] = []
@@ -292,12 +298,16 @@ class ModelServer:
     async def _completions(self, dialect: Dialect, http: web.Request) -> web.StreamResponse:
         call = self._record(dialect, {**http.match_info, **await http.json()}, http.headers)
         call.query = dict(http.query)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
         try:
             return await self._answered(call, http)
         except (asyncio.CancelledError, ConnectionResetError):  # the latter where something was still to be sent
             call.gone = True
             self.left.release()
             raise
+        finally:
+            self._at_once -= 1
 
     async def _answered(self, call: Call, http: web.Request) -> web.StreamResponse:
         in_company = await self._gate()
@@ -346,18 +356,21 @@ class ModelServer:
         return stream
 
     def _record(self, dialect: Dialect, body: Mapping[str, Any], headers: Mapping[str, str]) -> Call:
-        model = body["model"]
+        model, messages = body["model"], tuple(dialect.messages(body))
+        self._asked[model] += 1
         call = Call(
             number=len(self.calls) + 1,
-            nth=sum(earlier.model == model for earlier in self.calls) + 1,
+            nth=self._asked[model],
             model=model,
-            messages=dialect.messages(body),
+            messages=messages,
             body=body,
             headers=dict(headers),
             started=next(self._events),
             dialect=dialect,
+            cached=self._cached(model, messages),
         )
         self.calls.append(call)
+        self.hear(call)
         self.arrived.set()
         return call
 
@@ -394,28 +407,23 @@ class ModelServer:
     def _told(self, call: Call, answer: Answer) -> Said:
         thought = self.count((("assistant", answer.thinking),)) if answer.thinking else 0
         prompt, completion = self.count(call.messages), self.count((("assistant", answer.text),)) + thought
-        call.answer, call.cached = answer.text, self._cached(call)
+        call.answer = answer.text
         if answer.counted and not answer.drop and not answer.torn and not answer.breaks:
             call.charged = prompt, call.cached, completion
         counts = (prompt, call.cached, completion) if answer.counted else None
         return Said(call.number, call.model, answer.text, answer.finish_reason, counts, answer.thinking, thought)
 
-    def _cached(self, call: Call) -> int:
+    def _cached(self, model: str, messages: tuple[tuple[str, str], ...]) -> int:
         """Tokens of the longest beginning, in whole messages, that an earlier request to the same model had too."""
-        earlier = [other for other in self.calls[: call.number - 1] if other.model == call.model]
-        return max((self.count(_common(call.messages, other.messages)) for other in earlier), default=0)
+        beginnings = [messages[:length] for length in range(1, len(messages) + 1)]
+        known = [begun for begun in beginnings if (model, begun) in self._begun]
+        self._begun.update((model, begun) for begun in beginnings)
+        return self.count(known[-1]) if known else 0
 
 
 def _server_sent(name: str, data: Any) -> bytes:
     event = f"event: {name}\n" if name else ""
     return f"{event}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
-
-
-def _common(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-    length = next(
-        (i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs))
-    )
-    return mine[:length]
 
 
 def tokens(messages: Sequence[tuple[str, str]]) -> int:

@@ -7,7 +7,7 @@ skipped where none is named; in CI one is.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from uuid import uuid4
 
@@ -47,10 +47,15 @@ def fresh_hall() -> Iterator[str]:
         yield address
 
 
-def empty(schema: str) -> None:
-    """Takes all rows out of a hall that was made already, which is faster than to make another."""
+HALL = ("said", "entries", "runs", "reports", "journal", "checks", "reviews", "deliveries", "threads")
+FLEET = ("permits", "servers", "spending", "budget")
+QUEUE = ("procrastinate_periodic_defers", "procrastinate_events", "procrastinate_jobs", "procrastinate_workers")
+
+
+def empty(schema: str, tables: Sequence[str] = HALL) -> None:
+    """Takes all rows out of what was made already, which is faster than to make another."""
     import psycopg
 
     with psycopg.connect(DATABASE, options=f"-csearch_path={schema} -csynchronous_commit=off") as db, db.pipeline():
-        for table in ("said", "entries", "runs", "reports", "journal", "checks", "reviews", "deliveries", "threads"):
+        for table in tables:
             db.execute(f"DELETE FROM {table}")

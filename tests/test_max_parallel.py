@@ -1,4 +1,5 @@
-"""A server is asked no more calls at once than the models file says; who waits is asked in order, or never."""
+"""A server is asked no more calls at once, and in a minute, than the models file says; who waits is asked in order, or
+never."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ import anyio
 import pytest
 
 from building import THREAD, TOPIC, hall_at, hold, order, plan_of, speech
+from orchestrator import lanes
 from orchestrator.budget import Budget
 from orchestrator.calls import NO_TIME_LIMIT, Calls, Ticket, TimeLimit
-from orchestrator.errors import LimitMet
+from orchestrator.errors import ConfigurationError, LimitMet
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.journal import Outcome
 from orchestrator.hall.terms import Role
@@ -216,6 +218,79 @@ async def test_the_runs_time_limit_holds_for_those_that_wait(hall: Hall) -> None
     assert [call.slot for call in journal.uncertain] == ["R1.Wall.1"]
 
 
+# ---------------------------------------------------------------------------------------------------------- in a minute
+
+
+class Timed(Server):
+    """One that knows when each call began."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: list[float] = []
+
+    async def _answers(self, request: Request) -> None:
+        self.times.append(anyio.current_time())
+
+
+async def test_no_more_calls_begin_in_a_minute_than_may_and_those_that_wait_begin_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lanes, "MINUTE_S", 0.1)
+    server, slots = Timed(), [f"R1.Wall.{number}" for number in range(1, 8)]
+    calls = calls_of(server)
+    with anyio.fail_after(10):
+        await make(calls, await calls.prepare([ask(slot, endpoint=Endpoint(max_per_minute=3)) for slot in slots]))
+    assert server.begun == slots
+    waits = [later - earlier for earlier, later in zip(server.times, server.times[3:], strict=False)]
+    assert min(waits) > 0.099  # a timer of the loop may be early by its resolution
+    assert server.most == 1  # none of them took any time
+
+
+async def test_who_waits_for_the_next_minute_and_is_cancelled_was_never_made(hall: Hall) -> None:
+    hall.init_debate(THREAD, TOPIC)
+    journal, server = await Journal.opened(hall, hall.runs.begin(THREAD)), Server()
+    calls = calls_of(server, journal)
+    asks = [ask(f"R1.Wall.{number}", endpoint=Endpoint(max_per_minute=2)) for number in range(1, 4)]
+    with anyio.fail_after(10):
+        first, second, third = await calls.prepare(asks)
+        await make(calls, [first, second])
+        with anyio.move_on_after(0.05) as scope:
+            await calls.make(third)
+    assert scope.cancelled_caught
+    assert server.begun == ["R1.Wall.1", "R1.Wall.2"]
+    assert calls.budget.spent.tokens == 2 * 15
+    (outcome,) = (line.record for line in hall.journal(THREAD) if isinstance(line.record, Outcome))
+    assert (outcome.failed, outcome.charged) == ("never_made", False)
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "begun"),
+    [
+        ((Endpoint(HERE, max_per_minute=1),) * 2, 1),
+        ((Endpoint(HERE, max_per_minute=1), Endpoint(THERE, max_per_minute=1)), 2),
+    ],
+    ids=["one server", "two servers"],
+)
+async def test_a_minute_is_that_of_a_server(endpoints: tuple[Endpoint, Endpoint], begun: int) -> None:
+    server = Server()
+    calls = Calls(lambda route: server)
+    asks = [ask(f"R1.Wall.{number}", f"a/{number}", endpoint) for number, endpoint in enumerate(endpoints)]
+    with anyio.move_on_after(0.1):
+        await make(calls, await calls.prepare(asks))
+    assert len(server.begun) == begun
+
+
+async def test_the_runs_time_limit_holds_for_those_that_wait_for_the_next_minute() -> None:
+    server = Server()
+    calls = calls_of(server, time=TimeLimit(anyio.current_time() + 0.1, 60))
+    first, second = await calls.prepare([ask(f"R1.Wall.{n}", endpoint=Endpoint(max_per_minute=1)) for n in (1, 2)])
+    with anyio.fail_after(10):
+        await calls.make(first)
+        with pytest.raises(LimitMet, match="of 60 s are left"):
+            await calls.make(second)
+    assert server.begun == ["R1.Wall.1"]
+
+
 # ------------------------------------------------------------------------------------------------------ a whole run
 
 
@@ -244,6 +319,24 @@ def test_models_of_one_server_take_the_least_that_is_given_for_any_of_them() -> 
     )
     most = {name: models.endpoint(name).max_parallel for name in (*models.models, "a/u")}
     assert most == {"a/x": 2, "a/y": 2, "a/z": 2, "a/v": 1, "a/w": 3, "a/u": None}
+
+
+def test_models_of_one_server_may_begin_the_least_in_a_minute_that_is_given_for_any_of_them() -> None:
+    models = parse_models(
+        f"{ROUTES}  a/x: {{api_base: '{HERE}', max_per_minute: 40}}\n"
+        f"  a/y: {{api_base: '{HERE}', max_per_minute: 20}}\n  a/z: {{api_base: '{THERE}'}}\n",
+        "models.yaml",
+    )
+    assert {name: models.endpoint(name).max_per_minute for name in models.models} == {"a/x": 20, "a/y": 20, "a/z": None}
+    with pytest.raises(ConfigurationError, match=r"models\.a/x\.max_per_minute: must be at least 1"):
+        parse_models(f"{ROUTES}  a/x: {{max_per_minute: 0}}\n", "models.yaml")
+
+
+def test_a_dry_run_says_how_many_calls_begin_in_a_minute() -> None:
+    one = outline(plan_of("fortress", endpoint=Endpoint(HERE, max_per_minute=20)))
+    assert one.count(f"\n{HERE} is asked at most 20 calls in a minute; the others wait\n") == 1
+    both = outline(plan_of("fortress", endpoint=Endpoint(HERE, max_parallel=2, max_per_minute=1)))
+    assert f"\n{HERE} is asked at most 2 calls at once and 1 call in a minute; the others wait\n" in both
 
 
 def test_a_dry_run_says_who_is_asked_one_call_at_a_time() -> None:

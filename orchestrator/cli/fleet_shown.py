@@ -107,7 +107,7 @@ def cancel(thread_id: str, as_json: bool) -> None:
     put({"thread_id": thread_id, "was_held": is_held}, as_json, f"{thread_id}: {words}; it stays open\n")
 
 
-def retry(thread_id: str, priority: int, as_json: bool) -> None:
+def retry(thread_id: str, priority: int | None, as_json: bool) -> None:
     """Lets a debate be tried again, or held in the first place.
 
     Raises:

@@ -86,7 +86,7 @@ def _submit(entries: Sequence[Entry], manner: Manner) -> None:
     if manner.as_json:
         answer(json_text({"debates": done}))
     again = [each for each in done if each["was_there"]]
-    there = f"; {len(again)} were there already" if again else ""
+    there = f"; {len(again)} there already" if again else ""
     tell(f"submitted {counted(len(done) - len(again), 'debate')}{there}: debate-hall fleet")
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -57,7 +56,7 @@ def _work(manner: Manner) -> int:
     out = prepare_folder(Path(os.path.expanduser(manner.out))).absolute() if manner.out is not None else None
     with Hall.open() as hall, closing(Permits(address)) as permits:
         turns = partial(FleetTurns, permits, queues={})
-        holding = Holding(hall, turns, out, lambda: datetime.now(UTC))
+        holding = Holding(hall, turns, out, permits.now)
         rounds = Rounds(daemon_of(hall, manner.reviews, turns)) if manner.reviews is not None else None
         more = rounds.add_to if rounds else _nothing_more
         worker = Worker(address, holding, manner.concurrency, tell, manner.dead_after_s, more)

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import ConfigurationError, DebateError, UsageError
+from orchestrator.fleet import names
 from orchestrator.fleet.submitting import Submission
 from orchestrator.hall.inputs import require_thread_id, require_words
 from orchestrator.hall.terms import Role
@@ -62,8 +63,8 @@ class Row(BaseModel):
     on_failure: Literal["pause", "degrade"] | None = None
     consensus: bool | None = None
     early_close: bool | None = None
-    priority: int | None = None
-    after: Annotated[datetime, Field()] | None = None
+    priority: Annotated[int, Field(ge=names.LEAST, le=names.MOST)] | None = None
+    after: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +122,26 @@ def _text(path: Path) -> str:
 def _of_csv(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
-        names = reader.fieldnames or []
-        _require_columns(names, path)
+        columns = reader.fieldnames or []
+        _require_columns(columns, path)
         for cells in reader:
             where = f"{path}, line {reader.line_num}"
             if None in cells:
-                raise ConfigurationError(f"It has more cells than the header has columns ({len(names)}).", source=where)
+                raise ConfigurationError(
+                    f"It has more cells than the header has columns ({len(columns)}).", source=where
+                )
             yield where, {name: cell for name, cell in cells.items() if cell is not None and cell.strip()}
     except csv.Error as error:
-        raise ConfigurationError(f"This is no CSV: {error}.", source=f"{path}, line {reader.line_num}") from error
+        raise ConfigurationError(
+            f"This is no CSV: {error}.", source=f"{path}, line {reader.reader.line_num}"
+        ) from error
 
 
-def _require_columns(names: Sequence[str], path: Path) -> None:
-    if "topic" not in names:
+def _require_columns(columns: Sequence[str], path: Path) -> None:
+    if "topic" not in columns:
         raise ConfigurationError("There is no column called topic.", _HEADER, source=str(path))
-    for name in names:
-        if name not in Row.model_fields or names.count(name) > 1:
+    for name in columns:
+        if name not in Row.model_fields or columns.count(name) > 1:
             what = "There are two columns" if name in Row.model_fields else "There can be no column"
             raise ConfigurationError(f"{what} called {name!r:.80}.", _known(name), source=str(path))
 
@@ -151,13 +156,20 @@ def _of_json_lines(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, An
             continue
         where = f"{path}, line {number}"
         try:
-            values = json.loads(line)
-        except ValueError as error:
+            values = json.loads(line, object_pairs_hook=_once_each)
+        except (ValueError, RecursionError) as error:  # the latter of brackets in brackets
             cure = "Each line is a JSON object; a file of comma separated values is called *.csv."
             raise ConfigurationError(f"This line is no JSON: {error}.", cure, source=where) from error
         if not isinstance(values, dict):
             raise ConfigurationError("This line is no JSON object.", 'Write {"topic": "…"}.', source=where)
         yield where, values
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name stands there twice")
+    return members
 
 
 def _entry(values: Mapping[str, Any], where: str, usual: Submission, since: str | None, today: date) -> Entry:

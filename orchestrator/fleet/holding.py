@@ -25,6 +25,7 @@ from orchestrator.faults import fault_of
 from orchestrator.hall.hall import Hall
 from orchestrator.hall.terms import Status
 from orchestrator.lanes import Turns
+from orchestrator.models.switchboard import load_for
 from orchestrator.own_task import in_own_task
 from orchestrator.resuming import resumable
 from orchestrator.taking_up import TakeUp
@@ -38,11 +39,15 @@ MOST_TRIES = 12  # of a debate whose provider fails; about half a day in all
 
 
 class Later(Exception):
-    """The debate is to be tried again after `seconds`."""
+    """The debate is to be tried again after `seconds`.
 
-    def __init__(self, why: str, seconds: float) -> None:
+    Args:
+        counts: whether this was one of the tries of which there are only so many.
+    """
+
+    def __init__(self, why: str, seconds: float, *, counts: bool = False) -> None:
         super().__init__(why)
-        self.seconds = seconds
+        self.seconds, self.counts = seconds, counts
 
 
 class GivenUp(Exception):
@@ -57,7 +62,7 @@ class Holding:
         hall: where they are.
         turns: for a thread, what says when its calls may be made.
         out: the folder that holds a folder of files for each debate; None: nothing is written.
-        now: says what time it is, in UTC.
+        now: says what time it is at the queue, in UTC: whoever takes jobs goes by that.
     """
 
     hall: Hall
@@ -69,7 +74,7 @@ class Holding:
         """Holds a debate, and returns how it ended, in words.
 
         Args:
-            tries: how often that was tried before.
+            tries: how often a provider failed before.
 
         Raises:
             Later: it stopped, and is to be tried again.
@@ -88,6 +93,7 @@ class Holding:
         if status is not Status.ACTIVE:
             return f"{status} already"
         await in_thread(bring_keys, os.environ, found.plan.endpoints_in_use)
+        await in_thread(load_for, found.plan.routes)
         folder = self.out / thread_id if self.out is not None else None
         how = TakeUp(folder=str(folder) if folder else None)
         holding = partial(hold, self.hall, found.plan, thread_id, paid, how=how, turns=self.turns(thread_id))
@@ -114,7 +120,7 @@ def after(error: DebateError, tries: int, now: datetime) -> Later | GivenUp:
         case StoreError():
             return Later(str(error), AWAY_S)
         case RunPaused() if isinstance(cause, ModelError) and fault_of(cause).attempts > 1 and tries < MOST_TRIES:
-            return Later(str(error), max(min(FIRST_S * 2**tries, LONGEST_S), cause.retry_after or 0))
+            return Later(str(error), max(min(FIRST_S * 2**tries, LONGEST_S), cause.retry_after or 0), counts=True)
         case _:
             return GivenUp(str(error))
 

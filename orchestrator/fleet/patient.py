@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import Any
 
 import anyio
@@ -35,10 +37,16 @@ class PatientConnector(procrastinate.PsycopgConnector):
             kwargs=parameters_of(address),
             min_size=1,
             max_size=_CONNECTIONS,
-            timeout=10,
+            timeout=_AGAIN_S,  # the pool alone would try less and less often
+            reconnect_timeout=_AGAIN_S / 2,
         )
         self._shown, self._tell = address.shown, tell
-        self._is_away = False
+        self._is_away, self._back_at = False, -math.inf
+
+    async def there_for_s(self) -> float:
+        """Waits until the server is there; returns for how many seconds it was, as far as was noticed."""
+        await self.execute_query_async("SELECT")
+        return monotonic() - self._back_at
 
     async def execute_query_async(self, query: Any, **arguments: Any) -> None:
         try:
@@ -70,7 +78,7 @@ class PatientConnector(procrastinate.PsycopgConnector):
 
     def _note(self, is_away: bool, words: str) -> None:
         if is_away != self._is_away:
-            self._is_away = is_away
+            self._is_away, self._back_at = is_away, monotonic()
             self._tell(words)
 
 

@@ -1,7 +1,9 @@
 """What the workers of a fleet may have under way at a server, and spend in a day, all together.
 
 Each call takes a permit before it is made and gives it back when it has ended. One that is never given back, since its
-worker died, counts for as long as its call can be under way, and as the most that it can have cost.
+worker died, counts for as long as its call can be under way, and as the most that it can have cost. A call begins when
+its server gets it, which is seconds later where a machine has much to do: it counts from when it is given back, or from
+a few seconds after it was taken.
 """
 
 from __future__ import annotations
@@ -125,7 +127,7 @@ class Permits(PostgresSchema):
         """Returns the servers that were asked lately."""
         asked = """
             SELECT server, count(*) FILTER (WHERE NOT given_back AND over_at > clock_timestamp()),
-                   count(*) FILTER (WHERE taken_at > clock_timestamp() - interval '1 minute')
+                   count(*) FILTER (WHERE begun_at > clock_timestamp() - interval '1 minute')
             FROM permits GROUP BY server ORDER BY server
         """
         with self._connection() as db:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import procrastinate
 from procrastinate.exceptions import ConnectorException
@@ -21,6 +21,7 @@ from orchestrator.hall.address import Address
 from orchestrator.hall.postgres_schema import explained, parameters_of
 
 logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what becomes of a job, whoever holds it says
+_LATER = timedelta(days=1)
 
 
 class Queue:
@@ -67,22 +68,26 @@ class Queue:
             waiting = self._jobs(thread_id, Status.TODO)
             return sum(self._app.job_manager.cancel_job_by_id(_id(job), delete_job=True) for job in waiting)
 
-    def retry(self, thread_id: str, priority: int = 0) -> bool:
+    def retry(self, thread_id: str, priority: int | None = None) -> bool:
         """Lets a debate be tried again now: one that failed, that waits for its next try, or that has no job at all.
+
+        Args:
+            priority: None: the one that it had.
 
         Returns:
             False where a worker is at it, or is to take it next.
         """
         now = datetime.now(UTC)
         with self._asked():
-            failed = self._jobs(thread_id, Status.FAILED)
-            for job in failed:
-                self._app.job_manager.retry_job_by_id(_id(job), retry_at=now)
-            others = [*self._jobs(thread_id, Status.DOING), *self._jobs(thread_id, Status.TODO)]
-            if failed or any(job.scheduled_at is None or job.scheduled_at <= now for job in others):
-                return bool(failed)
-            later = [job for job in others if self._app.job_manager.cancel_job_by_id(_id(job), delete_job=True)]
-        self.put(thread_id, max((job.priority for job in later), default=priority))
+            for job in self._jobs(thread_id, Status.FAILED):  # only what waits can be taken out
+                self._app.job_manager.retry_job_by_id(_id(job), retry_at=now + _LATER)
+            waiting = self._jobs(thread_id, Status.TODO)
+            later = [job for job in waiting if job.scheduled_at is not None and job.scheduled_at > now]
+            for job in later:  # a new one has all its tries before it
+                self._app.job_manager.cancel_job_by_id(_id(job), delete_job=True)
+            if len(later) < len(waiting) or self._jobs(thread_id, Status.DOING):
+                return False
+        self.put(thread_id, max((job.priority for job in later), default=0) if priority is None else priority)
         return True
 
     def has(self, thread_id: str) -> bool:

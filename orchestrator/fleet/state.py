@@ -68,8 +68,10 @@ LEFT JOIN threads t ON lower(t.thread_id) = lower(j.args->>'thread_id')
 LEFT JOIN LATERAL (SELECT * FROM runs WHERE runs.no = t.no ORDER BY epoch DESC LIMIT 1) r ON NOT r.released
 WHERE j.status = 'doing' AND j.queue_name = %s ORDER BY j.id
 """
-_FAILED = f"""
-SELECT DISTINCT args->>'thread_id' FROM procrastinate_jobs WHERE status = 'failed' AND queue_name = %s
+_FAILED = f"""  -- those that have ended since are given up no more; a state is canonical JSON
+SELECT DISTINCT j.args->>'thread_id'
+FROM procrastinate_jobs j LEFT JOIN threads t ON lower(t.thread_id) = lower(j.args->>'thread_id')
+WHERE j.status = 'failed' AND j.queue_name = %s AND (t.state IS NULL OR t.state LIKE '%%"status":"active"%%')
 ORDER BY 1 LIMIT {_MOST_FAILED}
 """
 _WORKERS = """

@@ -11,12 +11,15 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
 
 import anyio
 import procrastinate
 from procrastinate import worker as procrastinate_worker
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
+from procrastinate.middleware import AsyncCallNext
 from procrastinate.retry import BaseRetryStrategy, RetryDecision
 
 from orchestrator.fleet import names
@@ -29,17 +32,35 @@ from orchestrator.secrets import scrub
 DEAD_AFTER_S = 30.0
 _LOOK_S = 1.0  # how often an idle worker looks for a job
 _AGAIN_S = 1.0
+_PUT_BACK = """
+WITH found AS (SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND {} ORDER BY id FOR UPDATE),
+     lost AS (DELETE FROM procrastinate_jobs WHERE id IN (SELECT id FROM found) RETURNING *)
+INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, args)
+SELECT queue_name, task_name, priority, lock, args FROM lost ORDER BY id RETURNING task_name, args
+"""
+_OF_THE_DEAD = """(worker_id IS NULL OR worker_id IN (
+  SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => %(dead_after_s)s)
+))"""
+_UNCOUNT = "UPDATE procrastinate_jobs SET attempts = attempts - 1 WHERE id = %(id)s"
+_UNHEARD = "id = ANY (%(unheard)s) AND worker_id = %(worker)s"
 
 
+@dataclass(frozen=True, slots=True)
 class _Again(BaseRetryStrategy):
-    """A debate that is to be tried later, or that a worker had to put down since it was told to stop."""
+    """A debate that is to be tried later, or that a worker had to put down since it was told to stop.
+
+    Args:
+        now: says what time it is for the queue: a worker's own clock may be wrong.
+    """
+
+    now: Callable[[], datetime]
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         match exception:
             case Later(seconds=seconds):
-                return RetryDecision(retry_in={"seconds": max(1, round(seconds))})
+                return RetryDecision(retry_at=self.now() + timedelta(seconds=max(1, round(seconds))))
             case asyncio.CancelledError():
-                return RetryDecision(retry_in={"seconds": 0})
+                return RetryDecision(retry_at=self.now())
             case _:
                 return None
 
@@ -70,17 +91,19 @@ class Worker:
         Raises:
             UsageError: the hall has no queue.
         """
-        app = procrastinate.App(connector=PatientConnector(self.address, self.tell))
-        app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=_Again())(self._debate)
+        connector = PatientConnector(self.address, self.tell)
+        app = procrastinate.App(connector=connector)
+        again = _Again(self.holding.now)
+        app.task(name=names.DEBATE, queue=names.DEBATES, pass_context=True, retry=again)(self._debate)
         queues = [names.DEBATES, *self.more(app)]
         async with app.open_async():
             if not await app.check_connection_async():
                 raise no_queue(self.address)
             while True:
-                await self._serve(app, queues)
+                await self._serve(app, queues, connector)
                 await anyio.sleep(_AGAIN_S)
 
-    async def _serve(self, app: procrastinate.App, queues: Sequence[str]) -> None:
+    async def _serve(self, app: procrastinate.App, queues: Sequence[str], connector: PatientConnector) -> None:
         """Works until it is cancelled, or cannot go on under its name: others took it for dead, say."""
         worker = procrastinate_worker.Worker(
             app,
@@ -93,9 +116,10 @@ class Worker:
             install_signal_handlers=False,
             update_heartbeat_interval=self.dead_after_s / 4,
             stalled_worker_timeout=self.dead_after_s,
+            worker_middleware=[self._known],
         )
         async with anyio.create_task_group() as group:
-            group.start_soon(self._sweep, app, worker)
+            group.start_soon(self._sweep, app, worker, connector)
             try:
                 await _until_told(worker)
             except ConnectorException as error:
@@ -104,43 +128,54 @@ class Worker:
             self.tell("others took this worker for dead, or it could not go on; it begins again")
             group.cancel_scope.cancel()
 
+    async def _known(
+        self, run: AsyncCallNext, context: procrastinate.JobContext, worker: procrastinate_worker.Worker
+    ) -> object:
+        """Runs a job, of whichever queue, that this worker knows it was given."""
+        assert context.job.id is not None
+        self.running.add(context.job.id)
+        try:
+            return await run()
+        finally:
+            self.running.discard(context.job.id)
+
     async def _debate(self, context: procrastinate.JobContext, thread_id: str) -> None:
-        job = context.job
-        assert job.id is not None
-        self.running.add(job.id)
         self.tell(f"{thread_id}: taken")
         try:
-            self.tell(f"{thread_id}: {await self.holding.hold(thread_id, job.attempts)}")
+            self.tell(f"{thread_id}: {await self.holding.hold(thread_id, context.job.attempts)}")
         except Later as later:
+            if not later.counts:
+                await _uncount(context)
             self.tell(f"{thread_id}: again in {later.seconds:.0f} s: {later}")
             raise
         except GivenUp as given_up:
             self.tell(f"{thread_id}: given up: {given_up} Try it again: debate-hall fleet retry {thread_id}")
             raise
         except asyncio.CancelledError:
+            await _uncount(context)
             self.tell(f"{thread_id}: paused and put back")
             raise
         except Exception:
             self.tell(f"{thread_id}: internal error: {scrub(traceback.format_exc())}")
             raise
-        finally:
-            self.running.discard(job.id)
 
-    async def _sweep(self, app: procrastinate.App, worker: procrastinate_worker.Worker) -> None:
+    async def _sweep(
+        self, app: procrastinate.App, worker: procrastinate_worker.Worker, connector: PatientConnector
+    ) -> None:
         """Puts back, again and again, the jobs of the dead, and those that this worker never heard it was given."""
         unheard: set[int] = set()
         while True:
             await anyio.sleep(self.dead_after_s / 3)
-            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self.dead_after_s):
-                self.tell(f"{job.task_kwargs.get('thread_id', job.task_name)}: its worker is gone; put back")
-                await _replace(app, job)
+            if await connector.there_for_s() < self.dead_after_s:
+                continue  # nobody was heard of while it was away
+            for job in await _put_back(connector, _OF_THE_DEAD, dead_after_s=self.dead_after_s):
+                self.tell(f"{job['args'].get('thread_id', job['task_name'])}: its worker is gone; put back")
             await app.job_manager.prune_stalled_workers(self.dead_after_s)
             if worker.worker_id is not None:
                 mine = await app.job_manager.list_jobs_async(worker_id=worker.worker_id, status=Status.DOING.value)
-                missing = {job.id: job for job in mine if job.id is not None and job.id not in self.running}
-                for number in unheard & missing.keys():
-                    await _replace(app, missing[number])
-                unheard = missing.keys() - unheard
+                missing = {job.id for job in mine if job.id is not None} - self.running
+                await _put_back(connector, _UNHEARD, unheard=list(unheard & missing), worker=worker.worker_id)
+                unheard = missing - unheard
 
 
 async def _until_told(worker: procrastinate_worker.Worker) -> None:
@@ -156,9 +191,11 @@ async def _until_told(worker: procrastinate_worker.Worker) -> None:
         raise
 
 
-async def _replace(app: procrastinate.App, job: Job) -> None:
-    """Puts a new job in the place of one. The new one first: two are held once, none is never held."""
-    assert job.id is not None
-    anew = app.configure_task(job.task_name, queue=job.queue, lock=job.lock, priority=job.priority)
-    await anew.defer_async(**job.task_kwargs)
-    await app.job_manager.finish_job_by_id_async(job.id, Status.ABORTED, delete_job=True)
+async def _uncount(context: procrastinate.JobContext) -> None:
+    """Takes back that a job was tried, which the queue counts whenever one is put back."""
+    await context.app.job_manager.connector.execute_query_async(_UNCOUNT, id=context.job.id)
+
+
+async def _put_back(connector: PatientConnector, which: str, **values: Any) -> list[dict[str, Any]]:
+    """Puts a new job in the place of each, all of them or none; returns those that nobody else has put back."""
+    return await connector.execute_query_all_async(_PUT_BACK.format(which), **values)

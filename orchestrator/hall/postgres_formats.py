@@ -114,11 +114,13 @@ CREATE TABLE permits (
   server text COLLATE "C" NOT NULL REFERENCES servers,
   thread_id text COLLATE "C" NOT NULL,
   taken_at timestamptz NOT NULL,
+  begun_at timestamptz NOT NULL,    -- by then its server has got the call, unless its process slept on the way
   over_at timestamptz NOT NULL,     -- from then on the call is under way no more, whatever became of who made it
   given_back boolean NOT NULL DEFAULT false,
   cost_usd numeric                  -- the most it can take; NULL where no price is known
 );
-CREATE INDEX permits_of_servers ON permits (server, taken_at);
+CREATE INDEX permits_of_servers ON permits (server, begun_at);
+CREATE INDEX permits_under_way ON permits (server) WHERE NOT given_back;
 CREATE TABLE spending (
   day date PRIMARY KEY,             -- in UTC
   cost_usd numeric NOT NULL DEFAULT 0,
@@ -136,14 +138,14 @@ BEGIN
   INSERT INTO servers VALUES (_server) ON CONFLICT DO NOTHING;
   PERFORM FROM servers WHERE server = _server FOR UPDATE;
   _now := clock_timestamp();
-  DELETE FROM permits WHERE server = _server AND taken_at < _now - interval '1 minute'
+  DELETE FROM permits WHERE server = _server AND begun_at < _now - interval '1 minute'
     AND (given_back OR over_at <= _now);
   IF _most <= (SELECT count(*) FROM permits WHERE server = _server AND NOT given_back AND over_at > _now) THEN
     wait_s := 0;
     RETURN;
   END IF;
   IF _per_minute IS NOT NULL THEN
-    SELECT taken_at INTO _nth FROM permits WHERE server = _server ORDER BY taken_at DESC OFFSET _per_minute - 1 LIMIT 1;
+    SELECT begun_at INTO _nth FROM permits WHERE server = _server ORDER BY begun_at DESC OFFSET _per_minute - 1 LIMIT 1;
     wait_s := extract(epoch FROM _nth + interval '1 minute' - _now);
     IF wait_s > 0 THEN
       RETURN;
@@ -158,14 +160,17 @@ BEGIN
   END IF;
   UPDATE spending SET cost_usd = cost_usd + coalesce(_cost, 0), unpriced = unpriced + (_cost IS NULL)::integer
     WHERE day = (_now AT TIME ZONE 'UTC')::date;
-  INSERT INTO permits (server, thread_id, taken_at, over_at, cost_usd)
-    VALUES (_server, _thread_id, _now, _now + make_interval(secs => _seconds), _cost) RETURNING number INTO permit;
+  INSERT INTO permits (server, thread_id, taken_at, begun_at, over_at, cost_usd)
+    VALUES (_server, _thread_id, _now, _now + interval '5 seconds', _now + make_interval(secs => _seconds), _cost)
+    RETURNING number INTO permit;
 END $$;
 CREATE FUNCTION give_permit_back(_permit bigint, _took numeric) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   _given permits;
 BEGIN
-  UPDATE permits SET given_back = true WHERE number = _permit AND NOT given_back RETURNING * INTO _given;
+  PERFORM set_config('synchronous_commit', 'off', true);  -- one that is lost counts as the most it can have taken
+  UPDATE permits SET given_back = true, begun_at = least(begun_at, clock_timestamp())
+    WHERE number = _permit AND NOT given_back RETURNING * INTO _given;
   IF FOUND THEN  -- of one that was over long since the most it can have taken stays counted
     UPDATE spending SET cost_usd = cost_usd + coalesce(_took, 0) - coalesce(_given.cost_usd, 0)
       WHERE day = (_given.taken_at AT TIME ZONE 'UTC')::date;

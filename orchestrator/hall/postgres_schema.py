@@ -257,6 +257,7 @@ def _said(error: Exception) -> str:
 _CURES: tuple[tuple[type[psycopg.Error] | str, str], ...] = (
     (errors.InvalidPassword, "Set the password: in ~/.pgpass, or in PGPASSWORD."),
     ("password", "Set the password: in ~/.pgpass, or in PGPASSWORD."),
+    (errors.UndefinedTable, "Something was removed there: restore it from a backup, or see which schema is named."),
     ("does not exist", "See that the address names a database and a user of that server: createdb NAME makes one."),
     ("too many clients", "Let fewer processes use it, or let the server take more (max_connections)."),
     ("connection slots", "Let fewer processes use it, or let the server take more (max_connections)."),
@@ -264,7 +265,6 @@ _CURES: tuple[tuple[type[psycopg.Error] | str, str], ...] = (
     (errors.LockNotAvailable, f"Another process kept it locked for {PATIENCE_S} s; see what writes there."),
     (errors.DiskFull, "Make room on the server's disk."),
     (errors.InsufficientPrivilege, "Grant this user the schema and its tables, or let their owner do this."),
-    (errors.UndefinedTable, "Something was removed there: restore it from a backup, or see which schema is named."),
 )
 _USUAL_CURE = "See that the server runs and can be reached from here; what was acknowledged is on its disk."
 

@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -39,6 +40,7 @@ _ENVIRONMENT = {
 _loading, _loaded = threading.Lock(), threading.Event()
 # litellm's connections are shared by all that made a call and are not closed; each with the loop it made them in.
 _in_use: WeakKeyDictionary[LiteLLM, asyncio.AbstractEventLoop] = WeakKeyDictionary()
+_beginning: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()  # or closing, not both
 
 
 class LiteLLM:
@@ -61,7 +63,9 @@ class LiteLLM:
         plain = arguments.plain(request)
         litellm = await _once_loaded()
         tuned = arguments.tuned(request, litellm)
-        _in_use[self] = asyncio.get_running_loop()
+        if _in_use.get(self) is not asyncio.get_running_loop():
+            async with _begins_or_closes() as loop:
+                _in_use[self] = loop
         ear = Ear(request, self._stall_s)
         try:
             with anyio.fail_after(request.timeout_s):
@@ -86,16 +90,28 @@ class LiteLLM:
         """Makes no more calls; call it before the event loop ends.
 
         The connections litellm keeps are shared by all instances: the last one in an event loop closes them. One that
-        was forgotten in a loop that is over keeps nobody from it.
+        was forgotten in a loop that is over keeps nobody from it. Whoever makes a first call meanwhile waits.
         """
         _in_use.pop(self, None)
-        if _loaded.is_set() and asyncio.get_running_loop() not in _in_use.values():
-            litellm = sys.modules["litellm"]  # only now: another thread may be in the middle of importing it
-            await litellm.close_litellm_async_clients()
-            litellm.in_memory_llm_clients_cache.flush_cache()  # else a later call would get a closed client
-            # Some streams come through a client of the whole module, which nobody closes; it opens itself again.
-            if client := vars(litellm).get("module_level_aclient"):
-                await client.client._transport.aclose()
+        async with _begins_or_closes() as loop:
+            if _loaded.is_set() and loop not in _in_use.values():
+                await _close(sys.modules["litellm"])  # only now: another thread may be in the middle of importing it
+
+
+@asynccontextmanager
+async def _begins_or_closes() -> AsyncIterator[asyncio.AbstractEventLoop]:
+    """Of those who begin to use a loop's connections, and those who close them, one at a time."""
+    loop = asyncio.get_running_loop()
+    async with _beginning.setdefault(loop, asyncio.Lock()):
+        yield loop
+
+
+async def _close(litellm: Any) -> None:
+    await litellm.close_litellm_async_clients()
+    litellm.in_memory_llm_clients_cache.flush_cache()  # else a later call would get a closed client
+    # Some streams come through a client of the whole module, which nobody closes; it opens itself again.
+    if client := vars(litellm).get("module_level_aclient"):
+        await client.client._transport.aclose()
 
 
 async def _once_loaded() -> Any:

@@ -8,7 +8,7 @@ from orchestrator.errors import UsageError
 from orchestrator.models.base import CLIENT, Model
 from orchestrator.models.cli_agent import CliAgent
 from orchestrator.models.cli_known import is_cli
-from orchestrator.models.litellm import LiteLLM
+from orchestrator.models.litellm import LiteLLM, load
 from orchestrator.models.rehearsal import NAME as REHEARSAL
 from orchestrator.models.rehearsal import Rehearsal
 
@@ -43,3 +43,9 @@ class Switchboard:
 
     async def aclose(self) -> None:
         await self._litellm.aclose()
+
+
+def load_for(routes: Iterable[str]) -> None:
+    """Loads what calls to routes take, which is seconds of work that none of them is to wait for in its turn."""
+    if any(route not in (REHEARSAL, CLIENT) and not is_cli(route) for route in routes):
+        load()

@@ -21,7 +21,7 @@ BENCHMARKS = (
     *("commit", "rival", "servers", "window", "verify", "latency", "watching", "own_cpu", "many"),
     *("startup", "first_request", "mcp_startup", "search", "growth", "tokens"),
 )
-BY_HAND = ("postgres",)  # what needs a server, which DEBATE_HALL_TEST_POSTGRES names
+BY_HAND = ("postgres", "fleet")  # what needs a server, which DEBATE_HALL_TEST_POSTGRES names
 
 
 def main() -> None:

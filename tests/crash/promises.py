@@ -11,10 +11,7 @@ from stage import Ended, Stage
 
 from building import THREAD
 from endpoint import Call
-from orchestrator.decision.ballot import voters
-from orchestrator.hall.debate import Debate
-from orchestrator.hall.entries import Note, Refined, Turn, Vote
-from orchestrator.hall.journal import Intent, JournalLine, Outcome
+from held_once import assert_every_turn_once, calls_of, is_useless, kept_of, lost
 from orchestrator.plan import Plan
 
 FILES = {"debate.json", "decision.md", "plan.yaml", "report.html", "transcript.oct.md"}
@@ -35,77 +32,27 @@ def assert_nothing_lost_nothing_twice(stage: Stage, last: Ended) -> None:
         hall.verify_debate(THREAD)
         lines = hall.journal(THREAD)
     plan = Plan.decode(debate.plan or "")
-    _assert_turns(debate, plan)
-    lost = _lost(lines)
-    kept = _assert_asked_once(plan, stage.server.calls, [line.text for line in _answers(lines)], lost.total())
+    assert_every_turn_once(debate, plan)
+    kept = kept_of(plan, stage.server.calls, lines)
+    _assert_asked_once(plan, stage.server.calls, kept)
     _assert_billed(last.outcome, kept)
-    assert Counter((call["slot"], call["step"]) for call in last.outcome["uncertain"]) == lost
+    uncertain = lost(lines)
+    assert Counter((call["slot"], call["step"]) for call in last.outcome["uncertain"]) == uncertain
     noted = last.outcome["record"]["uncertain"]
-    assert len(set(noted)) == len(noted) == lost.total()
+    assert len(set(noted)) == len(noted) == uncertain.total()
     besides = {UNUSED} if any(map(is_useless, kept)) else set[str]()
     assert FILES <= {file.name for file in stage.out.iterdir()} <= FILES | besides
 
 
-def _assert_turns(debate: Debate, plan: Plan) -> None:
-    planned = [seat.slot for planned in plan.rounds for seat in planned.seats]
-    bodies = [line.entry.body for line in debate.lines]
-    spoke = [body.seat.slot for body in bodies if isinstance(body, Turn | Vote | Refined | Note) and body.seat]
-    assert spoke == [*planned, *_settling(plan)]
-    assert debate.state.status == "synthesis"
-
-
-def _settling(plan: Plan) -> list[str]:
-    """The slots after the last turn. Where there are votes, one of the first objects, and Door refines it once."""
-    first, second = ([seat.slot for seat in voters(plan, ballot)] for ballot in (1, 2))
-    return [*first, *(["V1.Door.1"] if first else []), *second, f"R{len(plan.rounds)}.Door.account"]
-
-
-def _calls(plan: Plan) -> int:
-    """The calls of a whole debate: those planned, and where there are votes, a refinement on which all vote again."""
-    return plan.calls + (1 + len(plan.voters) if plan.voters else 0)
-
-
-def _answers(lines: Sequence[JournalLine]) -> list[JournalLine]:
-    return [line for line in lines if isinstance(line.record, Outcome) and line.record.failed is None]
-
-
-def _lost(lines: Sequence[JournalLine]) -> Counter[tuple[str, str]]:
-    """The slots and steps of the calls whose outcome nobody knows."""
-    intents = {line.number: line.record for line in lines if isinstance(line.record, Intent)}
-    for line in lines:
-        if isinstance(line.record, Outcome):
-            del intents[line.record.intent]
-    return Counter((intent.slot, intent.step) for intent in intents.values())
-
-
-def _assert_asked_once(plan: Plan, calls: Sequence[Call], answers: Sequence[str | None], lost: int) -> list[Call]:
-    """Returns the calls whose answers were kept; each answer holds the number of its call.
-
-    Of use are as many as the plan has. One that is no turn may be asked for again, and brings one question more, in
-    which it is sent back.
-    """
-    kept = [call for call in calls if call.answer in answers]
-    assert len(kept) == len(answers)
+def _assert_asked_once(plan: Plan, calls: Sequence[Call], kept: Sequence[Call]) -> None:
+    """One answer that is no turn may be asked for again, and brings one question more, in which it is sent back."""
     useful = [call for call in kept if not is_useless(call)]
-    assert len(useful) == _calls(plan)
     questions: dict[Any, list[Call]] = {}
     for call in calls:
         questions.setdefault(call.messages, []).append(call)
-    assert _calls(plan) <= len(questions) <= _calls(plan) + len(kept) - len(useful)
+    assert calls_of(plan) <= len(questions) <= calls_of(plan) + len(kept) - len(useful)
     for call in useful:
         assert call == questions[call.messages][-1], f"call {call.number} was answered, and is made again"
-    failed = [call for call in calls if call.finished is not None and call.answer is None]
-    assert len(calls) - len(kept) - len(failed) <= lost
-    return kept
-
-
-def useless(call: Call) -> str:
-    """An answer that is no turn."""
-    return f"Call {call.number} has nothing to say."
-
-
-def is_useless(call: Call) -> bool:
-    return call.answer == useless(call)
 
 
 def _assert_billed(outcome: Mapping[str, Any], calls: Sequence[Call]) -> None:

@@ -9,12 +9,13 @@ import signal
 from collections import Counter
 
 import pytest
-from promises import assert_nothing_lost_nothing_twice, useless
+from promises import assert_nothing_lost_nothing_twice
 from stage import BEGIN, BEHIND_THE_CLOSE, RESUME, VOTED_ON, WALLS_INTENDED, Ended, Stage, ended
 
 from building import vote_text
 from endpoint import Answer, Call, server_error
 from endpoint_voices import plausible, task_of
+from held_once import useless
 
 pytestmark = pytest.mark.slow
 

@@ -845,6 +845,29 @@ async def test_who_ends_first_leaves_the_connections_to_those_whose_calls_are_un
     assert [call.nth for call in model_server.calls] == [1, 1]
 
 
+async def test_who_begins_while_the_last_one_closes_the_connections_gets_new_ones(
+    model: LiteLLM, model_server: ModelServer
+) -> None:
+    closing, may_close = anyio.Event(), anyio.Event()
+
+    class Slow:
+        async def aclose(self) -> None:
+            closing.set()
+            await may_close.wait()
+
+    with anyio.fail_after(20):
+        async with aclosing(LiteLLM()) as first:
+            await first.complete(at(model_server, "wall-1"))
+            adapter.load().in_memory_llm_clients_cache.set_cache("slow", Slow())
+            async with anyio.create_task_group() as group:
+                group.start_soon(first.aclose)
+                await closing.wait()
+                group.start_soon(model.complete, at(model_server, "wind-1"))
+                await anyio.wait_all_tasks_blocked()
+                may_close.set()
+    assert [call.model for call in model_server.calls] == ["wall-1", "wind-1"]
+
+
 @pytest.mark.anyio
 async def test_whoever_closes_while_another_thread_imports_litellm_touches_nothing(
     monkeypatch: pytest.MonkeyPatch,

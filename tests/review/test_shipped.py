@@ -151,7 +151,7 @@ def test_systemd_understands_the_units(home: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
     files = sorted(SYSTEMD.iterdir())
-    assert len(files) == 3
+    assert len(files) == 4
     verified = subprocess.run(
         ["systemd-analyze", "--user", "--man=no", "verify", *files],
         env=environment, capture_output=True, text=True, timeout=DEADLINE_S, check=False,

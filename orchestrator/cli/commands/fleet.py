@@ -14,10 +14,9 @@ from orchestrator.cli.amounts import DOLLARS, SECONDS
 from orchestrator.cli.asked import GROUPS, debate_options, wanted_from
 from orchestrator.cli.group import A_FILE, AS_JSON, THREAD, command, debate_hall
 from orchestrator.cli.help import Contents
+from orchestrator.fleet import names
 
-PRIORITY = click.option(
-    "--priority", type=int, default=0, show_default=True, metavar="N", help="Higher ones are held first."
-)
+_PRIORITIES = click.IntRange(names.LEAST, names.MOST)
 OPTIONS = {
     "What is submitted": ("batch", "thread_id", "priority", "after", "assume_keys", "dry_run", "as_json"),
     **GROUPS,
@@ -32,7 +31,7 @@ class _Time(click.ParamType[datetime]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         try:
             return datetime.fromisoformat(value).astimezone()
-        except ValueError:
+        except (ValueError, OverflowError):  # the latter of the year 1
             self.fail(f"{value!r} is no time such as 2026-01-06T18:00.", param, ctx)
 
 
@@ -46,7 +45,9 @@ class _Budget(click.ParamType[Decimal | None]):
 @click.argument("topic", required=False, metavar="[TOPIC]")
 @click.option("--batch", type=A_FILE, metavar="FILE", help="Submit each row of a .csv or .jsonl file.")
 @click.option("--thread-id", metavar="ID", help="[default: the date and the topic's words]")
-@PRIORITY
+@click.option(
+    "--priority", type=_PRIORITIES, default=0, show_default=True, metavar="N", help="Higher ones are held first."
+)
 @click.option("--after", type=_Time(), metavar="TIME", help="Not before then: 2026-01-06T18:00.")
 @click.option("--assume-keys", is_flag=True, help="Take every provider's key for granted: the workers have them.")
 @click.option("--dry-run", is_flag=True, help="Check it and quote it; submit nothing.")
@@ -188,9 +189,9 @@ def fleet_cancel(thread_id: str, as_json: bool) -> None:
 
 
 @AS_JSON
-@PRIORITY
+@click.option("--priority", type=_PRIORITIES, metavar="N", help="Higher ones are held first. [default: as before]")
 @THREAD
-def fleet_retry(thread_id: str, priority: int, as_json: bool) -> None:
+def fleet_retry(thread_id: str, priority: int | None, as_json: bool) -> None:
     """Let a debate be tried again now: one that was given up, that waits for its next try, or that has no job at all.
 
     Examples:
