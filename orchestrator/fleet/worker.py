@@ -104,8 +104,9 @@ class Worker:
                 await anyio.sleep(_AGAIN_S)
 
     async def _serve(self, app: procrastinate.App, queues: Sequence[str], connector: PatientConnector) -> None:
-        """Works until it is cancelled, or cannot go on under its name: others took it for dead, say."""
-        worker = procrastinate_worker.Worker(
+        """Works until it is cancelled, or cannot go on."""
+        worker = _Renamed(
+            self.tell,
             app,
             queues,
             concurrency=self.concurrency,
@@ -120,12 +121,8 @@ class Worker:
         )
         async with anyio.create_task_group() as group:
             group.start_soon(self._sweep, app, worker, connector)
-            try:
-                await _until_told(worker)
-            except ConnectorException as error:
-                if not was_taken_for_dead(error):
-                    raise
-            self.tell("others took this worker for dead, or it could not go on; it begins again")
+            await _until_told(worker)
+            self.tell("this worker could not go on; it begins again")
             group.cancel_scope.cancel()
 
     async def _known(
@@ -176,6 +173,26 @@ class Worker:
                 missing = {job.id for job in mine if job.id is not None} - self.running
                 await _put_back(connector, _UNHEARD, unheard=list(unheard & missing), worker=worker.worker_id)
                 unheard = missing - unheard
+
+
+class _Renamed(procrastinate_worker.Worker):
+    """One that others took for dead, so that the queue knows it no more, goes on under a new name.
+
+    What it holds by then it goes on with, where the lease is still its own: the calls that are under way are paid for.
+    """
+
+    def __init__(self, tell: Callable[[str], None], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._tell = tell
+
+    async def _fetch_and_process_jobs(self) -> None:
+        try:
+            await super()._fetch_and_process_jobs()  # type: ignore[no-untyped-call]
+        except ConnectorException as error:
+            if not was_taken_for_dead(error):
+                raise
+            self._tell("others took this worker for dead; it goes on under a new name")
+            self.worker_id = await self.app.job_manager.register_worker()
 
 
 async def _until_told(worker: procrastinate_worker.Worker) -> None:

@@ -259,6 +259,7 @@ def test_a_hall_without_a_queue_or_no_hall_at_all_says_how_to_make_it(
         assert "has no hall. Make it: debate-hall store migrate" in submit(TOPIC).stderr
 
 
+@pytest.mark.slow  # a process of its own, which imports all of it
 def test_who_has_not_installed_it_is_told_how() -> None:
     script = "import sys; sys.modules['procrastinate'] = None\nfrom orchestrator.cli.debate_hall import main\nmain()"
     asked = [sys.executable, "-c", script, "submit", "--rehearse", TOPIC]
