@@ -1,8 +1,8 @@
 """run-debate and debate-hall for a shell, each call a fork of a process that has loaded all of it already.
 
 A page of the documentation calls them dozens of times; what takes them seconds is to import their libraries. The fork
-has the shell's own streams, folder and environment, and is told to stop when its caller is, so that pipes, redirections,
-`kill` and exit codes are what they are.
+has the shell's own streams, folder and environment, and is told to stop when its caller is, so that pipes,
+redirections, `kill` and exit codes are what they are.
 
     python ready_commands.py SOCKET      serves until its standard input is closed
 """

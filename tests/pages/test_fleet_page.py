@@ -46,7 +46,8 @@ def test_the_page_runs_from_its_first_command_to_its_last(
 def test_the_page_says_what_the_code_does() -> None:
     page = PAGE.read_text()
     assert (FIRST_S, LONGEST_S) == (30, 3600)
-    assert f"again after 30 s, then 60 s, up to an hour, or when the provider says; given up after {MOST_TRIES} of these" in page
+    assert "again after 30 s, then 60 s, up to an hour, or when the provider says" in page
+    assert f"given up after {MOST_TRIES} of these" in page
     assert f"put back {DEAD_AFTER_S:.0f} s after it was last heard of (`--dead-after`)" in page
     assert f"(its\n`timeout_s` and {OUTLASTS_S:.0f} seconds)" in page
 
