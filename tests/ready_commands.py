@@ -1,7 +1,8 @@
 """run-debate and debate-hall for a shell, each call a fork of a process that has loaded all of it already.
 
 A page of the documentation calls them dozens of times; what takes them seconds is to import their libraries. The fork
-has the shell's own streams, folder and environment, so that pipes, redirections and exit codes are what they are.
+has the shell's own streams, folder and environment, and is told to stop when its caller is, so that pipes,
+redirections, `kill` and exit codes are what they are.
 
     python ready_commands.py SOCKET      serves until its standard input is closed
 """
@@ -28,11 +29,13 @@ _LOADED = (
 )
 _SHIM = """\
 #!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
 asked = {{"argv": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ)}}
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
 socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
+pid = int.from_bytes(server.recv(4), "big")
+signal.signal(signal.SIGTERM, lambda number, frame: os.kill(pid, number))
 code = server.recv(1)
 sys.exit(code[0] if code else "the command died")
 """
@@ -68,6 +71,7 @@ def serve(address: str) -> None:
 
 def _be(asked: dict[str, Any], streams: list[int], caller: socket.socket) -> None:
     """Becomes the command that was asked for, and ends with it."""
+    caller.sendall(os.getpid().to_bytes(4, "big"))
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -35,7 +35,7 @@ from orchestrator.worker import in_thread
 HELD_S = 5.0  # after which a debate that another process holds is looked at again
 AWAY_S = 10.0  # the same while the store cannot be used
 FIRST_S, LONGEST_S = 30.0, 3600.0  # the wait after a provider's first failure doubles up to an hour
-MOST_TRIES = 12  # of a debate whose provider fails; about half a day in all
+MOST_TRIES = 12  # of a debate whose provider fails; about six hours in all
 
 
 class Later(Exception):

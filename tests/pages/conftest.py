@@ -60,3 +60,13 @@ def environment(tmp_path: Path, ready_commands: Path, model_server: ModelServer)
         **WHO,
         **MAIL,
     }
+
+
+@pytest.fixture
+def nothing_installed(tmp_path: Path) -> Path:
+    """A folder with a pip that does nothing, for the front of the PATH: the libraries are there."""
+    pip = tmp_path / "instead" / "pip"
+    pip.parent.mkdir()
+    pip.write_text("#!/bin/sh\n")
+    pip.chmod(0o755)
+    return pip.parent

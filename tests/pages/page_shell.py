@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+DEADLINE_S = 400
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _VARIES = re.compile(
     r"\d+\.\d+ s\b|sha256:[0-9a-f]*…?|\$\d+\.\d+|\d{4}-\d\d-\d\d(?: \d\d:\d\d)?|[\d,]+ tokens|/\S+/home"
@@ -36,7 +37,7 @@ def run(page: Path, folder: Path, environment: dict[str, str]) -> subprocess.Com
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=180,
+        timeout=DEADLINE_S,
         check=False,
     )
 

@@ -17,15 +17,11 @@ PAGE = DOCS / "postgresql.md"
 @needs_postgres
 @pytest.mark.skipif(program("initdb") is None, reason="there is no initdb to make a server with")
 def test_the_page_runs_from_its_first_command_to_its_last(
-    repository: Path, environment: dict[str, str], tmp_path: Path
+    repository: Path, environment: dict[str, str], nothing_installed: Path
 ) -> None:
-    pip = tmp_path / "instead" / "pip"  # nothing is installed: the libraries are there
-    pip.parent.mkdir()
-    pip.write_text("#!/bin/sh\n")
-    pip.chmod(0o755)
     with cluster() as server:
         environment |= {"PGHOST": "127.0.0.1", "PGPORT": str(server.port), "PGUSER": "root", "PGPASSWORD": PASSWORD}
-        environment["PATH"] = f"{pip.parent}:{environment['PATH']}"
+        environment["PATH"] = f"{nothing_installed}:{environment['PATH']}"
         ended = run(PAGE, repository, environment)
     assert ended.returncode == 0, ended.stdout[-3000:]
     assert ended.stdout.count("2026-01-06-queue: verified") == 4
