@@ -29,7 +29,7 @@ from orchestrator.evaluate.report_files import MARKDOWN, files_of
 from orchestrator.evaluate.results import Results, load_results
 from orchestrator.evaluate.scores import scored
 from orchestrator.files import prepare_folder, write_atomically
-from orchestrator.models.switchboard import Switchboard
+from orchestrator.models.switchboard import Switchboard, load_for
 from orchestrator.own_task import in_own_task
 from orchestrator.recipe import Limits
 
@@ -96,7 +96,7 @@ def _judged(folder: Path, results: Results, briefs: Mapping[str, Brief], judging
 
     async def ask(cassette: Cassette) -> Judged:
         async with aclosing(Switchboard()) as models:
-            live = Live(models.of, Purse(Budget(Limits(cost_usd=judging.limit_usd), cassette.spent)))
+            live = Live(models.of, Purse(Budget(Limits(cost_usd=judging.limit_usd), cassette.spent)), load_for)
             return await judged(results, briefs, Judge(judging.route, plan, cassette, live, judging.parallel))
 
     with Cassette.recording(prepare_folder(folder / FOLDER)) as cassette:

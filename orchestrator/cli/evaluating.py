@@ -27,7 +27,7 @@ from orchestrator.evaluate.preparing import Evaluation, Sought, as_recorded, key
 from orchestrator.evaluate.recording import Live, Purse
 from orchestrator.evaluate.results import FILE, Result
 from orchestrator.files import prepare_folder, write_atomically
-from orchestrator.models.switchboard import Switchboard
+from orchestrator.models.switchboard import Switchboard, load_for
 from orchestrator.own_task import in_own_task
 from orchestrator.usage import amount
 from orchestrator.wording import counted, visible
@@ -125,7 +125,7 @@ def _asked(call: Call) -> Evaluated:
 async def _live(call: Call, evaluation: Evaluation, cassette: Cassette) -> Evaluated:
     purse = Purse(Budget(evaluation.limits, cassette.spent))
     async with aclosing(Switchboard()) as models:
-        live = Live(models.of, purse)
+        live = Live(models.of, purse, load_for)
         return await evaluate(evaluation, cassette, live, call.parallel, lambda result: call.tell(_line(result)))
 
 

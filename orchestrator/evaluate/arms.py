@@ -21,7 +21,7 @@ from typing import NamedTuple
 from orchestrator.drafting import Drafting
 from orchestrator.drafts import Assignment, Draft, Failure
 from orchestrator.errors import LimitMet, RunPaused
-from orchestrator.evaluate.answer import OTHER, Answer
+from orchestrator.evaluate.answer import Answer
 from orchestrator.evaluate.arm import Arm
 from orchestrator.evaluate.asked import Questions
 from orchestrator.evaluate.brief import Brief
@@ -121,7 +121,7 @@ class Work:
 
     async def _refine(self) -> Reached:
         """Criticises its answer and gives it again, as long as it may take another such step."""
-        answer, before = await self._answer(self._seat, 1), 0.0
+        answer = await self._answer(self._seat, 1)
         step = 2 * self._part_taken  # a criticism and an answer, before it is known what they take
         for number in range(1, _MOST_REFINEMENTS + 1):
             before = self._part_taken
@@ -138,14 +138,19 @@ class Work:
 
     async def _majority(self) -> Reached:
         """Asks, each time at most as many as there are: most are asked when it is known what an answer takes."""
-        seats = self.arm.seats(self.plan)
-        answers, asked = [await self._answer(seats[0], 1)], 1
-        while more := min(self._steps_more(self._part_taken / asked), asked, _MOST_ANSWERS - asked):
-            numbers = range(asked, asked + more)
-            drafts = await self._all([self._questions.answer(seats[n % len(seats)], n + 1) for n in numbers])
-            answers += [read(draft.text, Answer) for draft in drafts if isinstance(draft, Draft)]
-            asked += more
-        return counted(self.brief, answers)
+        seats, drafts = self.arm.seats(self.plan), list[Draft | Failure]()
+        while more := self._answers_more(drafts, len(seats)):
+            numbers = range(len(drafts), len(drafts) + more)
+            drafts += await self._all([self._questions.answer(seats[n % len(seats)], n + 1) for n in numbers])
+        heard = [read(draft.text, Answer) for draft in drafts if isinstance(draft, Draft)]
+        return counted(self.brief, heard) if heard else Reached(failure=_unheard(drafts))
+
+    def _answers_more(self, drafts: Sequence[Draft | Failure], seats: int) -> int:
+        """How many answers more are asked for; until one is heard, one of each seat in turn."""
+        asked = len(drafts)
+        if not any(isinstance(draft, Draft) for draft in drafts):
+            return int(asked < seats)
+        return min(self._steps_more(self._part_taken / asked), asked, _MOST_ANSWERS - asked)
 
     async def _debate(self) -> Reached:
         record = await debated(self.brief, self.plan, self.drafting)
@@ -167,9 +172,8 @@ class Work:
         _Unanswered: one of them was not heard.
         """
         drafts = await self._all(assignments)
-        for draft in drafts:
-            if isinstance(draft, Failure):
-                raise _Unanswered(f"{draft.seat.slot} through {', '.join(draft.seat.routes)}: {draft.error}")
+        if unheard := _unheard(drafts):
+            raise _Unanswered(unheard)
         return [draft for draft in drafts if isinstance(draft, Draft)]
 
     async def _all(self, assignments: Sequence[Assignment]) -> Sequence[Draft | Failure]:
@@ -198,13 +202,19 @@ class _Unanswered(Exception):
     """Says who could not be heard."""
 
 
+def _unheard(drafts: Sequence[Draft | Failure]) -> str | None:
+    """Who was not heard first, and why; None where all were."""
+    told = (draft for draft in drafts if isinstance(draft, Failure))
+    return next((f"{each.seat.slot} through {', '.join(each.seat.routes)}: {each.error}" for each in told), None)
+
+
 def counted(brief: Brief, answers: Sequence[Answer]) -> Reached:
     """What independent answers come to: the option that most of them chose, in the words of the first that chose it.
 
-    Whatever is none of the options counts as one, since nobody has placed it. A tie is told, and goes to the option
+    Whatever is none of the options counts as one. A tie is told, and goes to the option
     that was chosen first.
     """
-    chosen = [option.id if (option := brief.option(answer.option)) else OTHER for answer in answers]
+    chosen = [brief.choice(answer.option) for answer in answers]
     votes = Counter(chosen).most_common()  # of equal ones the first that was chosen comes first
     most = [option for option, count in votes if count == votes[0][1]]
     told = tuple(Votes(option=option, count=count) for option, count in votes)

@@ -109,6 +109,11 @@ class Brief(Shape):
         """The option of that id, in any case; None where there is none."""
         return next((option for option in self.options if option.id.lower() == id.strip().lower()), None)
 
+    def choice(self, id: str) -> str:
+        """What an option named so counts as: its id, or `other` where there is none, since nobody has placed it."""
+        option = self.option(id)
+        return option.id if option else OTHER
+
     @field_validator("id")
     @classmethod
     def _is_the_folders_name(cls, id: str, info: ValidationInfo) -> str:

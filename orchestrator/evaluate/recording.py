@@ -66,10 +66,15 @@ class Purse:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What calls are made with."""
+    """What calls are made with.
+
+    Args:
+        ready: is called in a thread before each call, with its route, for what no call should be timed with.
+    """
 
     model_of: Callable[[str], Model]
     purse: Purse
+    ready: Callable[[Sequence[str]], object] = lambda routes: None
 
 
 @dataclass(slots=True)
@@ -134,6 +139,7 @@ class Recording:
         return any((place, call.asked.request) not in self._turns for call in self.cassette.at(place))
 
     async def _made(self, live: Live, route: str, request: Request, place: Place) -> Reply:
+        await in_thread(live.ready, [route])
         try:
             bound = await live.purse.reserve(request)
         except LimitMet as met:

@@ -74,7 +74,7 @@ def agreed(found: Agreed) -> str:
     if found.share is None:
         return "nothing to compare"
     kappa = "" if found.kappa is None else f", κ {found.kappa:.2f}"
-    return f"{found.share:.0%} the same{kappa}; only the judge {found.judge_only}, only the rules {found.rule_only}"
+    return f"{figure('share', found.share)} the same{kappa}; only the judge {found.judge_only}, only the rules {found.rule_only}"
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -131,7 +131,7 @@ def load_results(folder: Path) -> Results:
     try:
         return Results.model_validate_json(path.read_bytes())
     except OSError as error:
-        cure = "Name the folder that was given to `debate-hall eval run --out`."
+        cure = "Name the folder that was given to `debate-hall eval run --out`; if that was stopped, run it to its end."
         raise ConfigurationError(f"cannot be read: {error.strerror}.", cure, source=str(path)) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

@@ -6,6 +6,7 @@ waits for a person.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -20,6 +21,7 @@ from orchestrator.evidence import Citation, Evidence, check, citations, cited
 from orchestrator.evidence.citing import piece_of
 from orchestrator.strict_yaml import Shape
 
+_NUMBERED = re.compile(r"adr-0*(\d+)\b")  # how the name of a decision record's file mostly begins
 _MOST_LINES = 12  # of a citation that points at something; one of a whole document points at nothing
 
 By = Literal["record", "phrase"]
@@ -148,7 +150,7 @@ def score(result: Result, brief: Brief) -> Score:
     constraints = tuple(_answered(each, answer, units, brief) for each in brief.constraints)
     met = {each.id for each in constraints if each.by is not None}
     found = cited(answer.text, brief.documents)
-    others = _of_another_mind(result)
+    others = _of_another_mind(result, brief)
     return bare.model_copy(
         update={
             "constraints": constraints,
@@ -195,19 +197,17 @@ def _believed(claim: FalseClaim, units: Sequence[Unit], brief: Brief) -> Believe
 
 def _noticed(conflict: Conflict, units: Sequence[Unit], chosen: str | None, brief: Brief) -> Noticed:
     place = Planted.at(f"{conflict.adr}:{conflict.line}", brief.documents)
-    names = _names_of(conflict.adr)
-    noticed = any(
-        _cites(unit.text, place, brief.documents) or any(name in sentence for name in names)
-        for unit in units
-        for sentence in unit.sentences
-    )
+    name = _name_of(conflict.adr)
+    noticed = any(_cites(unit.text, place, brief.documents) or any(map(name.search, unit.sentences)) for unit in units)
     return Noticed(id=conflict.id, noticed=noticed, contradicted=chosen == conflict.contradicted_by)
 
 
-def _names_of(path: str) -> tuple[str, ...]:
-    """How people call a decision record, as phrases are compared: `adr 0007`, `adr 7`."""
-    _, number, *_ = path.rpartition("/")[2].split("-")
-    return plain(f"ADR-{number}"), plain(f"ADR {int(number)} "), plain(path.rpartition("/")[2])
+def _name_of(path: str) -> re.Pattern[str]:
+    """How people call a decision record, as phrases are compared: `adr 0007`, `adr 7`, or by its file."""
+    file = path.rpartition("/")[2]
+    numbered = _NUMBERED.match(file)
+    by_number = rf"|\badr 0*{numbered[1]}\b" if numbered else ""
+    return re.compile(re.escape(plain(file)) + by_number)
 
 
 def _cites(text: str, place: Planted, documents: Sequence[Evidence]) -> bool:
@@ -227,9 +227,9 @@ def _points_at(citation: Citation, place: Planted, documents: Sequence[Evidence]
     )
 
 
-def _of_another_mind(result: Result) -> int:
-    chosen = result.answer.option.strip().lower() if result.answer else None
-    others = sum(votes.count for votes in result.votes if votes.option.strip().lower() != chosen)
+def _of_another_mind(result: Result, brief: Brief) -> int:
+    chosen = brief.choice(result.answer.option) if result.answer else None
+    others = sum(votes.count for votes in result.votes if brief.choice(votes.option) != chosen)
     return others + len(result.dissent)
 
 

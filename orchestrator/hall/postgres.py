@@ -66,6 +66,15 @@ ORDER BY t.no
 """
 
 
+_DESCENDED = """
+WITH RECURSIVE found AS (
+  SELECT no, lower(thread_id) AS id FROM threads WHERE linked_to = %s
+  UNION SELECT t.no, lower(t.thread_id) FROM threads t JOIN found ON t.linked_to = found.id
+)
+SELECT no FROM threads WHERE no IN (SELECT no FROM found) ORDER BY no FOR NO KEY UPDATE
+"""
+
+
 class PostgresStore(PostgresReviews):
     """A `Store` in one schema of a PostgreSQL database.
 
@@ -252,9 +261,7 @@ def _erase(db: Connection, row: ThreadRow, erase: Sequence[Erasure]) -> None:
             (erasure.by, row.no, erasure.target),
         )
         db.execute("DELETE FROM said WHERE no = %s AND seq = %s", (row.no, erasure.target))
-    linked = db.ask(
-        "SELECT no FROM threads WHERE linked_to = %s ORDER BY no FOR NO KEY UPDATE", (key_of(row.thread_id),)
-    )
+    linked = db.ask(_DESCENDED, (key_of(row.thread_id),))
     numbers = [row.no, *(no for (no,) in linked)]
     for forgotten in (
         "UPDATE journal SET words = NULL, salt = NULL, forgotten = true WHERE no = ANY (%s) AND words IS NOT NULL",

@@ -105,7 +105,7 @@ class SQLiteStore(SQLiteReviews):
             for erasure in erase:
                 _erase(db, moved[0], erasure)
             if erase:
-                for no in (moved[0], *_linked_to(db, thread_id)):
+                for no in (moved[0], *_descended_from(db, thread_id)):
                     _forget(db, no)
 
     def standing(self, thread_id: str) -> Standing:
@@ -273,6 +273,17 @@ def _linked_to(db: sqlite3.Connection, thread_id: str) -> list[int]:
     openings = "threads JOIN entries ON entries.no = threads.no AND seq = 0"  # each found by its key
     asked = f"SELECT threads.no FROM {openings} WHERE {linked} = ? COLLATE NOCASE ORDER BY threads.no"
     return [no for (no,) in db.execute(asked, (thread_id,))]
+
+
+def _descended_from(db: sqlite3.Connection, thread_id: str) -> list[int]:
+    """The threads that are linked to one, and those linked to them: what replays took over may be its words."""
+    found: dict[int, None] = {}
+    names = [thread_id]
+    while names:
+        news = [no for no in _linked_to(db, names.pop()) if no not in found]
+        found.update(dict.fromkeys(news))
+        names += [db.execute("SELECT thread_id FROM threads WHERE no = ?", (no,)).fetchone()[0] for no in news]
+    return list(found)
 
 
 def _forget(db: sqlite3.Connection, no: int) -> None:

@@ -129,7 +129,7 @@ class Store(ReviewStore, Protocol):
         """Appends entries behind `expected_head` and deletes the texts that they redact.
 
         A redaction takes the texts of the thread's journal with it, and what its runs told and were asked in free
-        words, and the same of the threads whose opening links to it: any of them may hold the text.
+        words, and the same of the threads whose opening leads to it, straight or through others: any may hold the text.
 
         Raises:
             StaleHead: the head is another one by now; nothing was written.

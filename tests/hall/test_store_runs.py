@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from halls import salt_number
-from threads import HERE, RECORDS, THERE, add, all_of, begin, hold, redact, sealed, speak, turn
+from threads import HERE, OPENED, RECORDS, THERE, add, all_of, begin, hold, redact, sealed, speak, turn
 
 from orchestrator.errors import LeaseLost, NotActive, StaleHead, StoreUnavailable
 from orchestrator.hall import ledger
-from orchestrator.hall.entries import Closed, ForceClosed
+from orchestrator.hall.entries import Closed, ForceClosed, Link
 from orchestrator.hall.journal import StoredRecord
 from orchestrator.hall.store import Attention, Holder, Lease, Report, RunRow, Store
-from orchestrator.hall.terms import Status
+from orchestrator.hall.terms import LinkKind, Status
 
 
 def test_a_thread_that_nobody_ran_has_no_holder_no_journal_and_told_nothing(store: Store) -> None:
@@ -308,6 +309,23 @@ def test_a_redaction_takes_the_texts_of_the_journal_and_all_free_words_of_the_ru
     assert list(store.journal("other")) == stored(RECORDS)
     assert store.reports("other", -1)[0] == (0, Report('{"type": "paused"}', '{"message": "words"}'))
     assert store.attend(other, "10").request == "why"
+
+
+def test_a_redaction_reaches_the_journals_of_the_threads_that_are_linked_and_of_those_linked_to_them(
+    store: Store,
+) -> None:
+    opening = begin(store, "thread")
+    names = ("answer", "replay", "its-replay", "apart")
+    for name, about in zip(names, ("Thread", "thread", "REPLAY", None), strict=True):
+        link = Link(LinkKind.REVIEWS, about, opening.head) if about else None
+        first = sealed(name, None, replace(OPENED, link=link))
+        store.create(first, ledger.standing(first, None), None)
+        store.keep(hold(store, name), RECORDS)
+    said = turn(opening)
+    after = add(store, opening, said)
+    redact(store, after, 1, said.entry.body.digest)  # type: ignore[union-attr]
+    texts = {name: [record.text for record in store.journal(name) if record.text is not None] for name in names}
+    assert texts == {**{name: [] for name in names}, "apart": [each.text for each in RECORDS if each.text is not None]}
 
 
 def test_an_answer_to_what_was_asked_before_a_redaction_is_kept_without_its_text(store: Store) -> None:
