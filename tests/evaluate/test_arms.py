@@ -120,6 +120,23 @@ async def test_a_majority_does_without_answers_that_cannot_be_had(tmp_path: Path
     assert sum(vote.count for vote in result.votes) == len(voices.requests) - 2
 
 
+async def test_a_majority_does_without_its_first_answer_too(tmp_path: Path) -> None:
+    first = ROUTES[Role.DOOR]
+    voices = Voices(lambda request: "No." if request.model == first else answer("B"))
+    result = await one(tmp_path, "majority", voices, equal_to="speed")
+    heard = sum(request.model != first for request in voices.requests)
+    assert (result.outcome, result.votes) == ("answered", (Votes(option="B", count=heard),))
+    assert heard > 1
+
+
+async def test_a_majority_that_nobody_answers_has_failed_once_each_route_was_asked(tmp_path: Path) -> None:
+    voices = Voices(lambda request: "No.")
+    result = await one(tmp_path, "majority", voices, equal_to="speed")
+    assert (result.outcome, result.votes) == ("failed", ())
+    assert ROUTES[Role.DOOR] in (result.failure or "")
+    assert Counter(request.model for request in voices.requests) == dict.fromkeys(ROUTES.values(), 2)
+
+
 async def test_refining_criticises_and_rewrites_and_the_last_answer_counts(tmp_path: Path) -> None:
     def says(request: Request) -> str:
         number = request.task.round

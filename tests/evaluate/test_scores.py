@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from planting import answer, planted, result
 
-from orchestrator.evaluate.brief import Brief, load_briefs
+from orchestrator.evaluate.brief import Brief, load_brief, load_briefs
 from orchestrator.evaluate.phrases import Unit
 from orchestrator.evaluate.results import Votes
 from orchestrator.evaluate.scores import Score, score
@@ -178,12 +178,26 @@ def test_the_strongest_use_counts_and_its_sentence_is_shown(brief: Brief) -> Non
     ("We decided so before [E1:5].", "B", True, False),
     ("Nothing was decided before.", "A", False, True),
     ("ADR-0120 bars it.", "B", False, False),
+    ("ADR 120 bars it.", "B", False, False),
+    ("See adr-0012-no-new-datastores.md.", "B", True, False),
 ])  # fmt: skip
 def test_an_earlier_decision_is_noticed_by_its_name_or_its_line(
     words: str, option: str, noticed: bool, contradicted: bool, brief: Brief
 ) -> None:
     (found,) = of(brief, words, option=option).conflicts
     assert (found.noticed, found.contradicted) == (noticed, contradicted)
+
+
+def test_an_earlier_decision_without_a_number_goes_by_the_name_of_its_file(tmp_path: Path) -> None:
+    home = tmp_path / planted(tmp_path).id
+    (home / "docs/adr-0012-no-new-datastores.md").rename(home / "docs/adr-data-stores.md")
+    file = home / "brief.yaml"
+    file.write_text(file.read_text().replace("adr-0012-no-new-datastores.md", "adr-data-stores.md"))
+    brief = load_brief(home)
+    assert [of(brief, words).conflicts[0].noticed for words in ("adr-data-stores.md bars it.", "Nobody.")] == [
+        True,
+        False,
+    ]
 
 
 def test_citations_are_counted_once_each_and_verified(brief: Brief) -> None:
@@ -205,6 +219,12 @@ def test_dissent_is_kept_where_somebody_was_of_another_mind(brief: Brief) -> Non
     assert (with_votes(("B", 5)).voices, with_votes(("B", 5)).dissent) == (0, None)
     split = with_votes(("B", 3), ("A", 1), ("other", 1))
     assert (split.voices, split.dissent) == (2, False)  # they are counted, and nothing of theirs is said
+    aside = score(result(answer("other"), votes=(Votes(option="other", count=3), Votes(option="B", count=1))), brief)
+    named = score(
+        result(answer("Pulsar"), votes=(Votes(option="other", count=3), Votes(option="B", count=1)), outcome="aside"),
+        brief,
+    )
+    assert aside.voices == named.voices == 1
     objected = with_votes(dissent=("It loses orders.",))
     assert (objected.voices, objected.dissent) == (1, True)
 
