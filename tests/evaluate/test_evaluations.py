@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -15,9 +16,11 @@ from answering import Voices, answer, held, prepared, reached, replayed
 
 from orchestrator.budget import Budget
 from orchestrator.errors import AuthenticationFailed, CutOff, LimitMet, RateLimited
-from orchestrator.evaluate.cassette import FILE
+from orchestrator.evaluate import recording
+from orchestrator.evaluate.cassette import FILE, Cassette
+from orchestrator.evaluate.evaluation import evaluate
 from orchestrator.evaluate.preparing import Evaluation
-from orchestrator.evaluate.recording import Purse
+from orchestrator.evaluate.recording import Live, Purse
 from orchestrator.evaluate.results import Results
 from orchestrator.hall.terms import Role
 from orchestrator.models.base import Message, Request, Task
@@ -303,6 +306,23 @@ async def test_a_rate_limit_is_waited_out_and_the_seconds_of_waiting_are_not_cou
     (result,) = (await held(prepared(arms=("single",)), tmp_path, voices)).results.results
     assert (result.outcome, result.spent.calls) == ("answered", 2)
     assert result.spent.seconds < 0.2
+
+
+async def test_what_has_to_be_loaded_first_is_no_time_of_a_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, loaded = [1000.0], list[str]()
+
+    def load(routes: Sequence[str]) -> None:
+        now[0] += 60
+        loaded.extend(routes)
+
+    monkeypatch.setattr(recording.time, "time", lambda: now[0])
+    evaluation = prepared(arms=("single",))
+    with Cassette.recording(tmp_path) as cassette:
+        live = Live(Voices().of, Purse(Budget(evaluation.limits, cassette.spent)), load)
+        (result,) = (await evaluate(evaluation, cassette, live, 1)).results.results
+    assert (loaded, result.spent.seconds) == (["openai/gpt-4.1"], 0.0)
 
 
 async def test_seconds_are_those_in_which_a_call_was_under_way(tmp_path: Path) -> None:
