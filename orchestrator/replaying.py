@@ -257,7 +257,7 @@ def _without(plan: Plan, without: Sequence[str]) -> Plan:
     known = [piece.id for piece in plan.evidence]
     for name in _ids(without):
         if name not in known:
-            raise UsageError(f"There is no {name} in its evidence.", f"There is {listed(known) or 'none'}.")
+            raise UsageError(f"There is no {name} in its evidence.", f"It has {listed(known) or 'none'}.")
     return plan.model_copy(update={"evidence": tuple(each for each in plan.evidence if each.id not in _ids(without))})
 
 

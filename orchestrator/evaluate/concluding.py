@@ -48,8 +48,8 @@ def in_reach(found: Difference) -> str:
         return f"{counted(found.briefs, 'brief').capitalize()} can show no difference at all, however large."
     return (
         f"{counted(found.briefs, 'brief').capitalize()} that differ as these do show a difference of "
-        f"{round(100 * found.smallest)} points or more in {100 * POWER:.0f} % of all cases; smaller ones mostly stay unseen, "
-        "and that none is seen does not mean that there is none."
+        f"{round(100 * found.smallest)} points or more in {100 * POWER:.0f} % of all cases; smaller ones mostly stay "
+        "unseen, and that none is seen does not mean that there is none."
     )
 
 

@@ -10,6 +10,7 @@ from orchestrator.evaluate.figures import (
     difference_range,
     difference_value,
     dollars,
+    figure,
     measure_shown,
     part,
 )
@@ -74,7 +75,8 @@ def agreed(found: Agreed) -> str:
     if found.share is None:
         return "nothing to compare"
     kappa = "" if found.kappa is None else f", κ {found.kappa:.2f}"
-    return f"{figure('share', found.share)} the same{kappa}; only the judge {found.judge_only}, only the rules {found.rule_only}"
+    same = figure("share", found.share)
+    return f"{same} the same{kappa}; only the judge {found.judge_only}, only the rules {found.rule_only}"
 
 
 def _lines(report: Report) -> Iterator[str]:

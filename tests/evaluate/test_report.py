@@ -84,7 +84,7 @@ def test_where_nothing_shows_that_is_said_with_what_could_have_shown(briefs: Map
     found = report.difference("refine", "soundness")
     assert found is not None
     assert found.smallest is not None
-    assert f"a difference of {round(100 * found.smallest)} points or more in 80%" in said
+    assert f"a difference of {round(100 * found.smallest)} points or more in 80 %" in said
 
 
 def test_few_briefs_one_arm_and_one_answer_each_are_called_so(briefs: Mapping[str, Brief]) -> None:
@@ -180,7 +180,7 @@ def test_a_judge_changes_no_score_and_its_agreement_is_shown(briefs: Mapping[str
     assert [(each.brief, each.id, each.said_by) for each in report.judge.differing] == [
         (IDS[0], "C4", "judge"), (IDS[1], "C2", "rule")
     ]  # fmt: skip
-    assert "75% the same, κ 0.33; only the judge 1, only the rules 1" in render_markdown(report)
+    assert "75 % the same, κ 0.33; only the judge 1, only the rules 1" in render_markdown(report)
     assert "The judge test/judge" in render_page(report)
 
 
