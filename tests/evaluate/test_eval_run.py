@@ -46,6 +46,7 @@ def voices(monkeypatch: pytest.MonkeyPatch) -> Voices:
     """Whoever is asked."""
     voices = Voices()
     monkeypatch.setattr("orchestrator.models.switchboard.Switchboard.of", lambda self, route: voices)
+    monkeypatch.setattr("orchestrator.cli.evaluating.load_for", lambda routes: None)
     return voices
 
 
