@@ -357,6 +357,9 @@ class ModelServer:
 
     def _record(self, dialect: Dialect, body: Mapping[str, Any], headers: Mapping[str, str]) -> Call:
         model, messages = body["model"], tuple(dialect.messages(body))
+        if not self.calls:  # a test that clears them begins anew
+            self._asked.clear()
+            self._begun.clear()
         self._asked[model] += 1
         call = Call(
             number=len(self.calls) + 1,
