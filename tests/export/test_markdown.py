@@ -144,8 +144,9 @@ def test_nothing_that_a_run_notes_changes_the_structure_of_the_document(tmp_path
             hall.note(THREAD, text, about.value, "run-debate", slot="R1.Wall.1")
         document = rendered(hall.debate(THREAD))
     require_only_ours(document)
-    title, degraded, early = body_of(document).strip().split("\n\n")[:3]
+    title, baseline, degraded, early = body_of(document).strip().split("\n\n")[:4]
     assert title == "# Kafka?"
+    assert baseline.split()[0] == "**BASELINE:**"
     assert degraded.split()[0] == "**DEGRADED:**"
     assert early.split()[:2] == ["**CLOSED", "EARLY:**"]
     unquoted = "\n".join(line for line in body_of(document).split("\n") if not line.startswith(">"))
