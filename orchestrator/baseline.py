@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from pydantic import Field
@@ -18,7 +18,7 @@ from orchestrator.assigning import unreadable
 from orchestrator.drafts import Assignment
 from orchestrator.models.base import Message, Request, Shape, Source, Step, Task
 from orchestrator.plan import Plan, PlannedSeat
-from orchestrator.prompt import Summary, fenced, question_message
+from orchestrator.prompt import Summary, fenced, question_message, request_for
 from orchestrator.structured import Answer, Words, asking_for, read, schema_of
 
 ALONE = "alone"  # in the place of an agent's name: no agent of the debate speaks
@@ -133,18 +133,8 @@ class LoneQuestions:
 
         @cache
         def ask(route: str, summary: Summary | None) -> Request:
-            endpoint = self.plan.endpoint(route)
-            return Request(
-                model=route,
-                messages=messages,
-                task=self._task(seat, step),
-                max_output_tokens=self.plan.most_output(seat, route),
-                timeout_s=self.plan.timeout_of(route),
-                temperature=endpoint.temperature,
-                endpoint=endpoint,
-                shape=held,
-                shared=len(self._head),
-            )
+            request = request_for(self.plan, seat, self._task(seat, step), messages, route)
+            return replace(request, shape=held, shared=len(self._head))
 
         return Assignment(seat, step, ask, lacking=lacking, useless=partial(unreadable, shape), shape=held)
 

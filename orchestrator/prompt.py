@@ -86,7 +86,7 @@ def make_request(
     constraints = constraints_seen(snapshot, plan.first_position)
     material = _material(snapshot, checklist, constraints if seat.role is Role.DOOR else ())
     own = _own(plan, snapshot, seat, material, turn_instruction(plan, task, constraints))
-    return _request(plan, seat, task, (*_shared(plan, snapshot, planned, summary), own), route)
+    return request_for(plan, seat, task, (*_shared(plan, snapshot, planned, summary), own), route)
 
 
 def make_settling_request(
@@ -113,7 +113,7 @@ def make_settling_request(
     last = plan.rounds[-1]
     task = replace(_task(plan, snapshot, last, seat, step), due=due)
     own = _own(plan, snapshot, seat, material, tell(task))
-    return replace(_request(plan, seat, task, (*_shared(plan, snapshot, last, summary), own), route), shape=shape)
+    return replace(request_for(plan, seat, task, (*_shared(plan, snapshot, last, summary), own), route), shape=shape)
 
 
 def make_summary_request(
@@ -127,7 +127,7 @@ def make_summary_request(
         Message("user", fenced(plan.fence, "the question under debate", snapshot.topic)),
         Message("user", f"{told}\n\n{SUMMARISE}"),
     )
-    return replace(_request(plan, seat, task, messages, route), max_output_tokens=SUMMARY_TOKENS, shared=0)
+    return replace(request_for(plan, seat, task, messages, route), max_output_tokens=SUMMARY_TOKENS, shared=0)
 
 
 def _task(plan: Plan, snapshot: Snapshot, planned: PlannedRound, seat: PlannedSeat, step: Step) -> Task:
@@ -149,7 +149,8 @@ def _task(plan: Plan, snapshot: Snapshot, planned: PlannedRound, seat: PlannedSe
     )
 
 
-def _request(plan: Plan, seat: PlannedSeat, task: Task, messages: tuple[Message, ...], route: str) -> Request:
+def request_for(plan: Plan, seat: PlannedSeat, task: Task, messages: tuple[Message, ...], route: str) -> Request:
+    """Returns messages as a seat's request to a route: what the plan says of both; all but the last may be shared."""
     endpoint = plan.endpoint(route)
     return Request(
         model=route,

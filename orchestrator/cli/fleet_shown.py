@@ -42,7 +42,7 @@ def _described(found: FleetState) -> dict[str, Any]:
             "day": today.day.isoformat(),
             "cost_usd": amount(today.cost_usd),
             "unpriced": today.unpriced,
-            "budget_usd": amount(today.budget_usd) if today.budget_usd is not None else None,
+            "budget_usd": amount(today.budget_usd),
         },
         "servers": [each._asdict() for each in found.servers],
     }
@@ -84,7 +84,7 @@ def set_budget(cost_usd: Decimal | None, as_json: bool) -> None:
     """
     with closing(Permits(fleet_address())) as permits:
         permits.set_budget(cost_usd)
-    budget = amount(cost_usd) if cost_usd is not None else None
+    budget = amount(cost_usd)
     words = f"at most ${budget} a day (UTC), all workers together" if budget else "no budget"
     put({"budget_usd": budget}, as_json, f"{words}\n")
 

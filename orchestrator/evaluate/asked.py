@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
 
@@ -17,7 +17,7 @@ from orchestrator.evaluate.answer import OTHER, Answer
 from orchestrator.evaluate.brief import Brief
 from orchestrator.models.base import Message, Request, Shape, Source, Step, Task
 from orchestrator.plan import Plan, PlannedSeat
-from orchestrator.prompt import Material, Summary, fenced, question_message
+from orchestrator.prompt import Material, Summary, fenced, question_message, request_for
 from orchestrator.structured import asking_for, read, schema_of
 
 RULES = """\
@@ -132,18 +132,8 @@ class Questions:
             topic=topic_of(self.brief),
             evidence=tuple(Source(piece.id, piece.path, piece.lines) for piece in self.brief.documents),
         )
-        endpoint = self.plan.endpoint(route)
-        return Request(
-            model=route,
-            messages=messages,
-            task=task,
-            max_output_tokens=self.plan.most_output(seat, route),
-            timeout_s=self.plan.timeout_of(route),
-            temperature=endpoint.temperature,
-            endpoint=endpoint,
-            shape=shape,
-            shared=len(self._head) if self.often else 0,
-        )
+        request = request_for(self.plan, seat, task, messages, route)
+        return replace(request, shape=shape, shared=len(self._head) if self.often else 0)
 
     def _lacking(self, text: str) -> str | None:
         option = read(text, Answer).option

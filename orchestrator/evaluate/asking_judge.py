@@ -6,7 +6,7 @@ It sees what was planted and the answer, not whose it is, nor what any score say
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from orchestrator.hall.terms import Role
 from orchestrator.lanes import Lanes
 from orchestrator.models.base import Message, Request, Shape, Task
 from orchestrator.plan import Plan, PlannedSeat
-from orchestrator.prompt import Summary, fenced
+from orchestrator.prompt import Summary, fenced, request_for
 from orchestrator.recipe import Limits, load_recipe
 from orchestrator.structured import Unreadable, asking_for, read, schema_of
 from orchestrator.usage import Usage, total
@@ -148,17 +148,9 @@ def _request(
         fenced(fence, "the answer", result.answer.text),
         asking_for(Opinion),
     ]
-    endpoint = plan.endpoint(route)
-    return Request(
-        model=route,
-        messages=(Message("system", f"{_RULES}\n\nThe marker is {fence}."), Message("user", "\n\n".join(told))),
-        task=Task("answer", seat.role, AGENT, None, 1, 1, False, topic_of(brief)),
-        max_output_tokens=plan.most_output(seat, route),
-        timeout_s=plan.timeout_of(route),
-        temperature=endpoint.temperature,
-        endpoint=endpoint,
-        shape=_SHAPE,
-    )
+    messages = (Message("system", f"{_RULES}\n\nThe marker is {fence}."), Message("user", "\n\n".join(told)))
+    task = Task("answer", seat.role, AGENT, None, 1, 1, False, topic_of(brief))
+    return replace(request_for(plan, seat, task, messages, route), shape=_SHAPE, shared=0)
 
 
 def _unreadable(text: str) -> str | None:
